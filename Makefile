@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted pictures coverage truth one-line \
-	setup check-tools
+.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted pictures coverage truth \
+	archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -102,6 +102,10 @@ one-line: setup check-tools
 # make truth: all claims of papers against runs, as a table and as target/truth.html. Some minutes.
 truth: setup
 	@$(CARGO) run --release --quiet --bin xoff -- truth --output target/truth.html
+
+# make archive: xoff and xoff-verify for machines with neither Rust nor Verilator, tried with an empty path.
+archive: setup
+	@tools/archive.sh
 
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
 # cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.

@@ -15,13 +15,13 @@ use xoff_network::Endpoints;
 use xoff_network::judge::judge;
 use xoff_network::metrics::Metrics;
 use xoff_network::scenario::Expectation;
+use xoff_network::words::{count, digits};
 
 use self::claims::{Check, Claim, RunOf};
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::nearest::nearest;
 use crate::run::execute::{self, RunOptions};
-use crate::run::print::number;
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Streams};
 use crate::threads::{MAX_THREADS, threads};
@@ -146,6 +146,9 @@ pub fn truth(
     streams: &mut Streams,
 ) -> anyhow::Result<Outcome> {
     let chosen = choose(claims::all()?, &arguments.claims)?;
+    if let Some(path) = &arguments.output {
+        whole_file::check(path).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     let runs: BTreeSet<RunOf> = chosen.iter().filter_map(Claim::run).collect();
     let mut measured = BTreeMap::new();
     let progress = match streams.progress {
@@ -166,7 +169,8 @@ pub fn truth(
     let rows = chosen.iter().map(|claim| row(claim, &measured));
     let rows = rows.collect::<anyhow::Result<Vec<Row>>>()?;
     if let Some(path) = &arguments.output {
-        whole_file::write(path, page::page(&rows).into_string().as_bytes())?;
+        whole_file::write(path, page::page(&rows).into_string())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     if arguments.json {
         serde_json::to_writer_pretty(&mut streams.out, &rows)?;
@@ -282,17 +286,6 @@ fn held(
     Ok((judged.iter().all(|line| line.held), value))
 }
 
-/// Four digits of a number.
-fn digits(value: f64) -> String {
-    let before = value.abs().log10().floor().max(-4.0) as i32;
-    let step = 10_f64.powi(3 - before);
-    number(if value == 0.0 {
-        0.0
-    } else {
-        (value * step).round() / step
-    })
-}
-
 fn print(rows: &[Row], streams: &mut Streams) -> anyhow::Result<()> {
     let longest = rows.iter().map(|row| row.id.len()).max().unwrap_or(0);
     for row in rows {
@@ -338,17 +331,18 @@ fn print(rows: &[Row], streams: &mut Streams) -> anyhow::Result<()> {
 fn total(rows: &[Row]) -> String {
     let counts: Vec<String> = (Stands::ALL.into_iter())
         .map(|stands| {
-            let count = rows.iter().filter(|row| row.stands == stands).count();
+            let of = rows.iter().filter(|row| row.stands == stands).count();
             let what = match stands {
                 Stands::Holds => "hold",
                 Stands::Differs => "differ for a reason that is named",
                 Stands::NotBuilt => "have no run yet",
                 Stands::Broken => "are broken",
             };
-            format!("{count} {what}")
+            format!("{of} {what}")
         })
         .collect();
-    format!("{} claims: {}", rows.len(), counts.join(", "))
+    let claims = count(rows.len() as u64, "claim", "claims");
+    format!("{claims}: {}", counts.join(", "))
 }
 
 #[cfg(test)]
@@ -379,11 +373,5 @@ mod tests {
                 held(&claim, expected, &unmeasured).unwrap();
             }
         }
-    }
-
-    #[test]
-    fn four_digits() {
-        let texts = [98.8815, 0.0, 1999.98, 201_000.0, 0.9942, 0.000_012].map(digits);
-        assert_eq!(texts, ["98.88", "0", "2000", "201000", "0.9942", "0"]);
     }
 }

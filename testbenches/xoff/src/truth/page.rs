@@ -11,7 +11,8 @@ const STYLE: &str = "\
 --odd:#e3b341;--dim:#9da7b3}}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:24px auto;padding:0 16px;color:var(--ink);background:var(--back)}\
 table{border-collapse:collapse;width:100%;font-size:15px}\
-td,th{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:anywhere}\
+td,th{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}\
+th:nth-child(1){width:44%}th:nth-child(2),th:nth-child(3){width:14%}\
 code{font:13px/1.5 ui-monospace,monospace}small{color:var(--dim)}\
 .holds{color:var(--good)}.differs{color:var(--odd)}.broken{color:var(--bad);font-weight:600}.not-built{color:var(--dim)}\
 @media(max-width:700px){table,tbody,tr,td{display:block}thead{display:none}td{border:0;padding:2px 0}\

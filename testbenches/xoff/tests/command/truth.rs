@@ -106,6 +106,9 @@ fn a_page_is_written_and_unknown_claims_are_named() {
             && page.contains("not built")
             && page.contains("TCP hosts")
     );
+    // Before anything runs.
+    let (_, err) = said(&["truth", "-o", "/nowhere/truth.html"], [], 2);
+    assert!(err.contains("cannot write /nowhere/truth.html"), "{err}");
     let (_, err) = said(&["truth", "livelok"], [], 2);
     assert!(
         err.contains("claim 'livelok': the claims are livelock,"),
