@@ -3,8 +3,7 @@
 //! The reader goes record by record in constant memory, whatever the size of the file, and works on pipes too. The
 //! first error ends the iteration with one [`Error`] that names the file, the byte and the record. All whole records
 //! before it have been returned by then. A record that is no whole Ethernet frame is no error: of a frame that was cut
-//! the headers are there, and behind the headers of other links the packet. Of a frame in tunnels (VXLAN, GENEVE, GRE,
-//! ERSPAN, MPLS, IP in IP) a record has the frame inside, and names the tunnels.
+//! the headers are there, and behind the headers of other links the packet. [`Record::into_inner`] takes off tunnels.
 //!
 //! ```
 //! use xoff_waves::capture::{PcapWriter, Reader};

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::link::has_devices;
 use super::source::Source;
-use super::{Error, Interface, Link, Problem, Record, flags, pcap, pcapng, tunnel};
+use super::{Error, Interface, Link, Problem, Record, flags, pcap, pcapng};
 
 /// Opens a capture file.
 ///
@@ -166,7 +166,7 @@ impl<R: Read> Reader<R> {
             direction = direction.or(cooked.direction());
             device = cooked.device;
         }
-        let whole = Record {
+        Record {
             number: self.records,
             time_ns,
             bytes,
@@ -179,10 +179,6 @@ impl<R: Read> Reader<R> {
             fcs_ok: flags & flags::CRC_ERROR == 0,
             tunnels: Vec::new(),
             line: None,
-        };
-        match tunnel::inner(&whole.link, &whole.bytes, whole.length) {
-            Some(inner) => inner.of(whole),
-            None => whole,
         }
     }
 

@@ -17,7 +17,7 @@ pub struct Record {
     pub time_ns: u64,
     /// What was recorded, from the header of its [`link`](Self::link) on; of an Ethernet frame from the destination
     /// address on, without preamble. The FCS is removed if the file says that there is one. Of a frame in
-    /// [`tunnels`](Self::tunnels) it is the frame inside.
+    /// [`tunnels`](Self::tunnels) that were taken off it is the frame inside.
     pub bytes: Vec<u8>,
     /// The number of bytes that there were on the line, without FCS: more than those recorded if the recorder kept only
     /// the beginning (`tcpdump -s`).
@@ -34,10 +34,10 @@ pub struct Record {
     pub direction: Option<Direction>,
     /// `false` if the file says that the frame's FCS was wrong. Most recorders never see such frames.
     pub fcs_ok: bool,
-    /// The tunnels that the frame was in, the outer one first.
+    /// The tunnels that [`into_inner`](Self::into_inner) has taken off, the outer one first.
     pub tunnels: Vec<Tunnel>,
-    /// The Ethernet frame that was on the line, as far as it was recorded, if the frame was in tunnels there. A mirror's
-    /// copy has been on another line before, perhaps without a tunnel.
+    /// The Ethernet frame that was on the line, as far as it was recorded, if tunnels were taken off that it had there. A
+    /// mirror's copy has been on another line before, perhaps without a tunnel.
     pub line: Option<Vec<u8>>,
 }
 
@@ -95,6 +95,16 @@ impl Record {
     /// Whether the frame is longer than any frame on a line.
     pub fn is_too_long(&self) -> bool {
         self.length > MAX_FRAME_BYTES
+    }
+
+    /// Returns the frame inside of its tunnels (VXLAN, GENEVE, GRE, NVGRE, ERSPAN, MPLS, IP in IP), which is what a NIC at
+    /// their end gets. Without a tunnel, the record as it is.
+    #[must_use]
+    pub fn into_inner(self) -> Self {
+        match tunnel::inner(&self.link, &self.bytes, self.length) {
+            Some(inner) => inner.of(self),
+            None => self,
+        }
     }
 
     /// Whether the end of its tunnels marks the packet with 'congestion experienced', whose traffic class this is: a

@@ -1,7 +1,7 @@
 //! Tunnels: how frames of RoCE are captured in fabrics, inside of other packets.
 //!
 //! An overlay carries a host's frame in VXLAN, GENEVE or NVGRE, a backbone under MPLS labels, a mirror port in ERSPAN.
-//! What a NIC at the end of the tunnel gets is the inner frame, so that is what is read.
+//! What a NIC at the end of the tunnel gets is the inner frame.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

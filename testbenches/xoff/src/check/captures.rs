@@ -129,7 +129,8 @@ impl Captures {
     pub fn next(&mut self) -> anyhow::Result<Option<(usize, Record)>> {
         for capture in &mut self.all {
             if capture.next.is_none() && !capture.ended {
-                capture.next = capture.reader.next().transpose()?;
+                let next = capture.reader.next().transpose()?;
+                capture.next = next.map(Record::into_inner);
                 capture.ended = capture.next.is_none();
                 capture.find_taps(&mut self.taps);
             }

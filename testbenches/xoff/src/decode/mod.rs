@@ -194,7 +194,7 @@ impl Decoder {
                 Some(Ok(record)) if record.number > self.range.last => break Ok(()),
                 Some(Ok(record)) if record.number < self.range.first => {}
                 Some(Ok(record)) => {
-                    batch.push(record);
+                    batch.push(record.into_inner());
                     taken += 1;
                 }
             }

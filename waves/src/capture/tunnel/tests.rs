@@ -19,7 +19,23 @@ fn file() -> Vec<u8> {
 fn records() -> Vec<Record> {
     let file = file();
     let reader = Reader::new("tunnels", &file[..]).unwrap();
-    reader.map(Result::unwrap).collect()
+    (reader.map(Result::unwrap))
+        .map(Record::into_inner)
+        .collect()
+}
+
+/// What was on a wire is read as it was: only who looks for the frame inside takes tunnels off.
+#[test]
+fn the_reader_leaves_tunnels_on() {
+    let file = file();
+    let reader = Reader::new("tunnels", &file[..]).unwrap();
+    let read: Vec<Record> = reader.map(Result::unwrap).collect();
+    let bytes: Vec<&[u8]> = read.iter().map(|record| &record.bytes[..]).collect();
+    assert_eq!(bytes, whole());
+    assert!(
+        read.iter()
+            .all(|record| record.tunnels.is_empty() && record.line.is_none())
+    );
 }
 
 /// The records as they are in the file.
