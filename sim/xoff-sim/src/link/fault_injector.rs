@@ -375,8 +375,7 @@ mod tests {
             (0..400)
                 .filter(|psn| {
                     if checkpoint && *psn == 100 {
-                        let text = serde_json::to_string(&faults).unwrap();
-                        faults = serde_json::from_str(&text).unwrap();
+                        faults = crate::testing::checkpointed(&faults);
                     }
                     through(&mut faults, *psn).is_empty()
                 })

@@ -8,7 +8,7 @@ use super::*;
 use crate::kernel::{Arrivals, Departures, Digest, Network, NetworkBuilder, Node, NodeId, PortId};
 use crate::link::Link;
 use crate::seeded::Seed;
-use crate::testing::{Source, roce_frame};
+use crate::testing::{Source, checkpointed, roce_frame};
 use crate::time::{ByteCount, Clock, Cycles, Duration, Length, LineRate, Time};
 
 /// Sends back what it receives, beat by beat.
@@ -141,8 +141,7 @@ fn run(skips: bool, checkpoint: bool) -> (Digest, usize, u64) {
     let mut network: Network<Either> = builder.build();
     if checkpoint {
         network.run_until(Time::from_ps(50_000_001), |_| ());
-        let text = serde_json::to_string(&network).unwrap();
-        network = serde_json::from_str(&text).unwrap();
+        network = checkpointed(&network);
     }
     network.run_until(Time::from_ps(400_000_000), |_| ());
     match (network.node(NodeId(0)), network.node(NodeId(1))) {

@@ -136,8 +136,7 @@ mod tests {
         for _ in 0..13 {
             draws.below(10);
         }
-        let mut copy: Draws =
-            serde_json::from_str(&serde_json::to_string(&draws).unwrap()).unwrap();
+        let mut copy = crate::testing::checkpointed(&draws);
         for _ in 0..100 {
             assert_eq!(draws.below(1 << 40), copy.below(1 << 40));
         }

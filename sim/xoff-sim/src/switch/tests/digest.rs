@@ -3,7 +3,7 @@
 use super::*;
 use crate::kernel::Digest;
 use crate::seeded::Draws;
-use crate::testing::roce_frame;
+use crate::testing::{checkpointed, roce_frame};
 use crate::time::ByteCount;
 
 /// Two leaves, two spines, and two hosts on each leaf. The leaves are nodes 0 and 1, the spines nodes 2 and 3, hosts
@@ -140,8 +140,7 @@ fn one_digest_with_any_threads_windows_and_checkpoints() {
     );
     let resumed = digest(2, |network| {
         network.run_until(Time::from_ps(20_000_123), |_| ());
-        let text = serde_json::to_string(network).unwrap();
-        *network = serde_json::from_str(&text).unwrap();
+        *network = checkpointed(network);
     });
     assert_eq!(one, resumed);
 }

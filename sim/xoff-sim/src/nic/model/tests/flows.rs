@@ -258,8 +258,7 @@ fn windows_and_checkpoints_change_nothing() {
     for at in [10, 77, 400] {
         let restored = eventful(|mut network| {
             network.run_until(us(at), |_| ());
-            let text = serde_json::to_string(&network).unwrap();
-            serde_json::from_str(&text).unwrap()
+            crate::testing::checkpointed(&network)
         });
         assert_eq!(plain, restored, "saved at {at} us");
     }

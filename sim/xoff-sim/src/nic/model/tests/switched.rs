@@ -182,8 +182,7 @@ fn a_checkpoint_in_the_middle_changes_nothing() {
         let mut network = incast(Some(dcqcn()));
         network.run_until(us(700), |_| ());
         if saved {
-            let text = serde_json::to_string(&network).unwrap();
-            network = serde_json::from_str(&text).unwrap();
+            network = crate::testing::checkpointed(&network);
         }
         network.run_until(us(1_500), |_| ());
         network.digest()
