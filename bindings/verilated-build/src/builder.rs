@@ -596,6 +596,7 @@ impl Work<'_> {
             &folder.join("include").join(format!("{}.h", top.name)),
             &header,
         )?;
+        write(&folder.join("shapes.json"), &types.shapes)?;
         let bridge = folder.join("bridge.rs");
         write(
             &bridge,

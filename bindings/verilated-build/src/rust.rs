@@ -49,6 +49,7 @@ pub(crate) fn bridge(face: &Face, types: &Table, unit: &str, fingerprint: u64) -
         const FINGERPRINT: u64 = 0x{fingerprint:016x};
         const COVERAGE: bool = {coverage};
         const WAVES: bool = {waves};
+        const SHAPES: &'static str = include_str!(concat!(env!("OUT_DIR"), "/verilated/{name}/shapes.json"));
         const PORTS: &'static [::verilated::Port] = &[
 "#,
         coverage = face.coverage,

@@ -9,6 +9,7 @@ module lane_store (
 );
   logic [99:0]       wide_q [8:39];
   logic signed [6:0] narrow_q [4];
+  logic [1:0][2:0]   last;
 
   logic [5:0] place;
   assign place = 6'd8 + {1'b0, row_i, column_i};
@@ -17,8 +18,9 @@ module lane_store (
     if (write_i) begin
       wide_q[place]      <= data_i;
       narrow_q[column_i] <= data_i[6:0];
+      last               <= {row_i, 1'b0, column_i};
     end
   end
 
-  assign parity_o = ^{wide_q[place], narrow_q[column_i]};
+  assign parity_o = ^{wide_q[place], narrow_q[column_i], last};
 endmodule

@@ -1,7 +1,7 @@
 //! Instances of a model: the type that users drive.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -205,6 +205,9 @@ impl<T: Top> Instance<T> {
     /// rising edge. An open file is closed first, so a run can write any number of wave files. The outermost scope is
     /// the instance's name. Time is in picoseconds.
     ///
+    /// Packed structs and arrays are one vector each in the file. What they are made of is written beside it: see
+    /// [Types in waves](crate#types-in-waves).
+    ///
     /// # Errors
     ///
     /// Fails if the model was built without waves, the extension is another one, the name is not UTF-8, the file
@@ -236,6 +239,8 @@ impl<T: Top> Instance<T> {
             let refused = std::io::Error::other("Verilator's wave writer refused it");
             return Err(self.trace_error(&trace.path, refused));
         }
+        let types = trace.path.with_extension("types.json");
+        fs::write(&types, T::SHAPES).map_err(|source| self.trace_error(&types, source))?;
         self.trace = Some(trace);
         Ok(())
     }

@@ -63,6 +63,19 @@
 //! has more bits than its member panics and names the member. All these types implement [`Packed`]. No other harness
 //! for Verilator provides the types of the source.
 //!
+//! # Types in waves
+//!
+//! In a wave file a packed struct or array is one vector. Beside `a.fst` a model writes `a.types.json`, which says what
+//! the vectors are made of:
+//!
+//! | key | value |
+//! |---|---|
+//! | `top` | the module that the model is made of |
+//! | `modules` | by name: `signals`, the places in `types` of those that are structs, unions or arrays, and `instances`, the modules of those that have such signals within. Before a name are the generate blocks around it, with dots between |
+//! | `types` | `{"bits": [left, right]}`, with `signed`; `{"enum": {name: code}, "of": place}`; `{"struct": [[name, place]]}`, the most significant member first; `{"union": …}` likewise; `{"array": [left, right], "of": place}` |
+//!
+//! Signals are named as in the source, with the module's scope first: that of `top` is named after it.
+//!
 //! # A cycle
 //!
 //! Let `t` be the [`time`](Instance::time_ps) before a cycle and `p` the clock period. At `t` the clock falls, the

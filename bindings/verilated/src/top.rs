@@ -39,6 +39,9 @@ pub unsafe trait Top: 'static {
     const COVERAGE: bool;
     /// Whether the model can write waves.
     const WAVES: bool;
+    /// The types of the signals within that are structs, unions or arrays, for readers of waves: see
+    /// [Types in waves](crate#types-in-waves).
+    const SHAPES: &'static str;
 
     #[doc(hidden)]
     fn make(

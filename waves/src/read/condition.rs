@@ -285,7 +285,7 @@ fn source(
         Operand::Name(name) => name,
     };
     let enumeration = match other {
-        Some(Operand::Name(other)) => waves.find(option, other).ok(),
+        Some(Operand::Name(other)) => waves.find_part(option, other).ok(),
         _ => None,
     };
     let bits = enumeration

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,7 +14,8 @@ use wellen::simple::{self, Waveform};
 use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
 
 use super::overheard::overheard;
-use super::part::{Part, Selector};
+use super::part::{Part, of_bits, steps};
+use super::types::Types;
 use super::value::{Kind, Value};
 use super::vcd_fault::first_fault;
 
@@ -126,6 +127,8 @@ pub struct Waves {
     pub signals: Vec<Signal>,
     /// Those of them that are events.
     events: HashSet<SignalRef>,
+    /// What structs and arrays are made of, where it is known, and the places of the signals' types there.
+    types: Option<(Types, HashMap<SignalRef, usize>)>,
     /// What the reader had to say about the file.
     pub remarks: Vec<String>,
     /// Femtoseconds of a unit of time in the file.
@@ -234,11 +237,25 @@ impl Waves {
         let signals: Vec<Signal> = signals.collect();
         let events = signals.iter().filter(|signal| signal.kind == Kind::Event);
         let events = events.map(|signal| signal.id).collect();
+        let mut remarks = remarks;
+        let types = Types::beside(path).unwrap_or_else(|problem| {
+            remarks.push(problem);
+            None
+        });
+        let types = types.map(|types| {
+            let typed = signals.iter().filter_map(|signal| {
+                let place = types.of(&signal.name, signal.bits()?)?;
+                Some((signal.id, place))
+            });
+            let places = typed.collect();
+            (types, places)
+        });
         Ok(Self {
             path: path.to_owned(),
             waveform,
             signals,
             events,
+            types,
             remarks,
             fs_per_tick,
         })
@@ -290,7 +307,7 @@ impl Waves {
         self.signals[at].name.matches('.').count()
     }
 
-    /// Returns the signal of a name, or the part of one that it names: `depth[3]`, `depth[7:4]`.
+    /// Returns the signal of a name, or the part of one that it names: `meta.psn`, `depth[3]`, `depth[7:4]`.
     ///
     /// # Errors
     ///
@@ -307,29 +324,55 @@ impl Waves {
 
     /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal.
     fn part(&self, option: &'static str, name: &str) -> Result<Option<Signal>, WaveError> {
-        let ends = name.rmatch_indices('[').map(|(at, _)| at);
+        let ends = name.rmatch_indices(['.', '[']).map(|(at, _)| at);
         for at in ends {
             let Ok(signal) = self.find(option, &name[..at]) else {
                 continue;
             };
             let wrong = |problem: String| WaveError::Window(format!("{option} {name}: {problem}"));
-            let selector: Selector = name[at..].parse().map_err(wrong)?;
+            let has = |what: String| wrong(format!("{} {what}", signal.name));
+            let steps = steps(&name[at..]).map_err(wrong)?;
             let Some(bits) = signal.bits() else {
                 return Err(wrong("its values are no bits".into()));
             };
-            let part = selector.of_bits(signal.lsb, bits);
-            let part = part.map_err(|why| wrong(format!("{} {why}", signal.name)))?;
+            let (part, kind) = match self.type_of(&signal) {
+                Some((types, place)) => {
+                    let typed = types.part(place, &steps).map_err(has)?;
+                    (typed.part, typed.kind)
+                }
+                None => {
+                    let part = of_bits(&steps, signal.lsb, bits).map_err(has)?;
+                    let kind = Kind::Bits {
+                        bits: part.width,
+                        signed: false,
+                    };
+                    (part, kind)
+                }
+            };
             return Ok(Some(Signal {
                 name: format!("{}{}", signal.name, &name[at..]),
-                kind: Kind::Bits {
-                    bits: part.width,
-                    signed: false,
-                },
+                kind,
                 part: Some(part),
                 ..signal
             }));
         }
         Ok(None)
+    }
+
+    /// The type of a signal of several members or elements, if it is known: by its name, or by another one that it has
+    /// in the file, since a port of the top stands outside of it too.
+    fn type_of(&self, signal: &Signal) -> Option<(&Types, usize)> {
+        let (types, places) = self.types.as_ref()?;
+        let own = types.of(&signal.name, signal.bits()?);
+        Some((types, own.or_else(|| places.get(&signal.id).copied())?))
+    }
+
+    /// The names of the members of a signal that is a packed struct or union, where its type is known.
+    pub fn members(&self, signal: &Signal) -> Vec<&str> {
+        match self.type_of(signal) {
+            Some((types, place)) => types.members(place),
+            None => Vec::new(),
+        }
     }
 
     /// Returns the one signal of a name. Of several the one with the fewest scopes is meant, such as the port of a top

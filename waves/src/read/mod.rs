@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`mod@file`] | reads files, and finds signals by names and patterns |
 //! | [`part`] | bits and slices of vectors |
+//! | [`types`] | what packed structs and arrays are made of |
 //! | [`value`] | values of signals: their bits, their names in enums, their text |
 //! | [`condition`] | conditions on values, such as `xoff wave --when` takes |
 //! | [`rows`] | which times become rows, and the values there |
@@ -13,5 +14,6 @@ pub mod file;
 mod overheard;
 pub mod part;
 pub mod rows;
+pub mod types;
 pub mod value;
 mod vcd_fault;

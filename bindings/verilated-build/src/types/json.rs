@@ -1,8 +1,10 @@
 //! Reads the table of types that `--json-only` writes.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::raw::{Member, Module, Node, Place, Raw, Shape, Var};
+use super::raw::{Member, Module, Node, Place, Raw, Scope, Shape, Var};
 
 /// Reads a table. `meta` is the text of the file that names the source files.
 pub(super) fn read(text: &str, meta: &str) -> Result<Raw, String> {
@@ -25,11 +27,54 @@ pub(super) fn read(text: &str, meta: &str) -> Result<Raw, String> {
     for element in list(&tree, "modulesp") {
         match element["type"].as_str() {
             Some("PACKAGE") if element["name"] != "std" => raw.packages.push(module(element)?),
-            Some("MODULE") if element["level"] == 1 => raw.top = module(element)?,
+            Some("MODULE") => {
+                if element["level"] == 1 {
+                    raw.top = module(element)?;
+                }
+                raw.scopes.insert(text_of(element, "name")?, scope(element));
+            }
             _ => {}
         }
     }
+    // An instance refers to its module by the identifier of that.
+    let names = list(&tree, "modulesp").filter_map(|module| {
+        let name = module["name"].as_str()?.to_owned();
+        Some((module["addr"].as_str()?.to_owned(), name))
+    });
+    let names: BTreeMap<String, String> = names.collect();
+    for scope in raw.scopes.values_mut() {
+        for (_, module) in &mut scope.instances {
+            if let Some(name) = names.get(module) {
+                module.clone_from(name);
+            }
+        }
+    }
     Ok(raw)
+}
+
+/// What a module declares. Instances have the identifiers of their modules.
+fn scope(of: &Value) -> Scope {
+    let mut found = Scope::default();
+    declared(of, "", &mut found);
+    found
+}
+
+fn declared(of: &Value, blocks: &str, found: &mut Scope) {
+    for item in ["stmtsp", "genforp", "itemsp"]
+        .into_iter()
+        .flat_map(|name| list(of, name))
+    {
+        let name = || format!("{blocks}{}", item["name"].as_str().unwrap_or_default());
+        let refers = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
+        match item["type"].as_str() {
+            Some("VAR") if item["varType"] != "GPARAM" && item["varType"] != "LPARAM" => {
+                found.signals.push((name(), refers("dtypep")));
+            }
+            Some("CELL") => found.instances.push((name(), refers("modp"))),
+            Some("BEGIN" | "GENBLOCK") => declared(item, &format!("{}.", name()), found),
+            _ => {}
+        }
+    }
 }
 
 fn list<'a>(of: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
@@ -99,10 +144,17 @@ fn node(of: &Value) -> Result<Node, String> {
             (Some(range), _) => {
                 let (left, right) =
                     bounds(range).ok_or_else(|| format!("a `range` is `{range}`"))?;
-                let width = (left.abs_diff(right) + 1) as u32;
-                Shape::Bits { width, signed }
+                Shape::Bits {
+                    left,
+                    right,
+                    signed,
+                }
             }
-            (None, Some("logic" | "bit")) => Shape::Bits { width: 1, signed },
+            (None, Some("logic" | "bit")) => Shape::Bits {
+                left: 0,
+                right: 0,
+                signed,
+            },
             _ => Shape::Other,
         },
         "REFDTYPE" | "PARAMTYPEDTYPE" => Shape::Ref,

@@ -1,11 +1,12 @@
 //! The SystemVerilog types of a model's ports, packages and parameters, from Verilator's own table of types.
 //!
 //! [`xml`] and [`json`] read the two formats of that table into a [`raw::Raw`]. [`raw`] resolves its references, and
-//! [`rust`] writes the result as Rust.
+//! [`rust`] writes the result as Rust. [`shapes`] writes what readers of waves need to know of all signals.
 
 mod json;
 mod raw;
 mod rust;
+mod shapes;
 mod xml;
 
 use std::path::Path;
@@ -93,6 +94,8 @@ pub(crate) struct Table {
     pub ports: Vec<(String, Type)>,
     /// The directions of all ports; `None` if a port is neither an input nor an output.
     pub directions: Vec<(String, Option<Direction>)>,
+    /// The types of the signals within, as JSON.
+    pub shapes: String,
 }
 
 impl Table {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::ports::Direction;
 
-use super::{Constant, Kind, Named, Package, Table, Type};
+use super::{Constant, Kind, Named, Package, Table, Type, shapes};
 
 /// A position in the source. Positions are ordered within a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,8 +17,10 @@ pub(super) struct Place {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
+    /// Left and right index.
     Bits {
-        width: u32,
+        left: i64,
+        right: i64,
         signed: bool,
     },
     /// Another name for the type `target`.
@@ -63,6 +65,15 @@ pub(super) struct Var {
     pub value: Option<String>,
 }
 
+/// What a module declares, in its generate blocks too.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    /// Signals and their types; before the name, the blocks around it with dots between.
+    pub signals: Vec<(String, String)>,
+    /// Instances and their modules, named as signals are.
+    pub instances: Vec<(String, String)>,
+}
+
 /// A package or the top.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Module {
@@ -78,6 +89,8 @@ pub(super) struct Raw {
     pub nodes: BTreeMap<String, Node>,
     pub packages: Vec<Module>,
     pub top: Module,
+    /// The modules of the design by name, the top among them.
+    pub scopes: BTreeMap<String, Scope>,
 }
 
 impl Raw {
@@ -116,6 +129,7 @@ impl Raw {
                 resolver.table.ports.push((var.name.clone(), kind));
             }
         }
+        resolver.table.shapes = shapes::text(&self);
         Ok(resolver.table)
     }
 
@@ -204,9 +218,15 @@ impl Resolver<'_> {
         };
         let kind = match &node.shape {
             Shape::Other => return Ok(None),
-            Shape::Bits { width, signed } => {
-                let (width, signed) = (*width, *signed);
-                return Ok(Some(Type::Bits { width, signed }));
+            Shape::Bits {
+                left,
+                right,
+                signed,
+            } => {
+                return Ok(Some(Type::Bits {
+                    width: (left.abs_diff(*right) + 1) as u32,
+                    signed: *signed,
+                }));
             }
             Shape::Ref | Shape::Unpacked => return target(self),
             Shape::Packed(left, right) => {

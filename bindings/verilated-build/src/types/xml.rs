@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::{Document, Node as Element, ParsingOptions};
 
-use super::raw::{Member, Module, Node, Place, Raw, Shape, Var, last_name};
+use super::raw::{Member, Module, Node, Place, Raw, Scope, Shape, Var, last_name};
 
 pub(super) fn read(text: &str) -> Result<Raw, String> {
     let options = ParsingOptions {
@@ -36,8 +36,13 @@ pub(super) fn read(text: &str) -> Result<Raw, String> {
                 }
             }
             "package" => raw.packages.push(module(element, &mut uses)?),
-            "module" if element.attribute("topModule") == Some("1") => {
-                raw.top = module(element, &mut uses)?;
+            "module" => {
+                if element.attribute("topModule") == Some("1") {
+                    raw.top = module(element, &mut uses)?;
+                }
+                let mut scope = Scope::default();
+                declared(element, "", &mut scope);
+                raw.scopes.insert(attribute(element, "name")?, scope);
             }
             _ => {}
         }
@@ -66,6 +71,22 @@ fn place(element: Element) -> Result<Place, String> {
     match (number(), number()) {
         (Some(line), Some(column)) => Ok(Place { file, line, column }),
         _ => Err(format!("`loc` is `{text}`")),
+    }
+}
+
+/// Adds what a module, or a generate block of one, declares.
+fn declared(of: Element, blocks: &str, found: &mut Scope) {
+    for item in of.children().filter(Element::is_element) {
+        let named = |key| item.attribute(key).unwrap_or_default();
+        let name = || format!("{blocks}{}", named("name"));
+        match item.tag_name().name() {
+            "var" if !(item.has_attribute("param") || item.has_attribute("localparam")) => {
+                (found.signals).push((name(), named("dtype_id").to_owned()));
+            }
+            "instance" => (found.instances).push((name(), named("defName").to_owned())),
+            "begin" => declared(item, &format!("{}.", name()), found),
+            _ => {}
+        }
     }
 }
 
@@ -124,11 +145,13 @@ fn node(element: Element, raw: &mut Raw, uses: &mut Uses) -> Result<(), String> 
     let shape = match element.tag_name().name() {
         "basicdtype" => match (bound("left"), bound("right")) {
             (Some(left), Some(right)) => Shape::Bits {
-                width: (left.abs_diff(right) + 1) as u32,
+                left,
+                right,
                 signed: element.attribute("signed") == Some("true"),
             },
             _ if matches!(name, "logic" | "bit") => Shape::Bits {
-                width: 1,
+                left: 0,
+                right: 0,
                 signed: element.attribute("signed") == Some("true"),
             },
             _ => Shape::Other,

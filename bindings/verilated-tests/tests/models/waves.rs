@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::thread;
 
+use serde_json::{Value, json};
 use verilated::{Settings, TraceError, TraceFormat};
 use verilated_tests::{
-    ArrayPorts, Counter, Ram, WavelessCounter, WidePorts, array_ports, counter, ram,
+    ArrayPorts, Counter, Lanes, Ram, WavelessCounter, WidePorts, array_ports, counter, ram,
     waveless_counter, wide_ports,
 };
 use wellen::simple;
@@ -51,6 +52,36 @@ fn count(model: &mut Counter, cycles: usize) {
             .cycle(&counter::In { rst_i: 0, en_i: 1 }, &mut out)
             .unwrap();
     }
+}
+
+/// Beside waves stands what their structs and packed arrays are made of, in generated instances too.
+#[test]
+fn types_stand_beside_waves() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut model = Lanes::new(&Settings::new("dut")).unwrap();
+    model.trace_open(folder.path().join("w.fst")).unwrap();
+    model.trace_close().unwrap();
+    let text = std::fs::read(folder.path().join("w.types.json")).unwrap();
+    let shapes: Value = serde_json::from_slice(&text).unwrap();
+    assert_eq!(shapes["top"], "lanes");
+    let modules = &shapes["modules"];
+    assert_eq!(
+        modules["lanes"]["instances"],
+        json!({ "g_lane[0].u_store": "lane_store", "g_lane[1].u_store": "lane_store" })
+    );
+    let kind = |module: &str, signal: &str| {
+        let place = modules[module]["signals"][signal].as_u64().unwrap();
+        shapes["types"][place as usize].clone()
+    };
+    let last = kind("lane_store", "last");
+    assert_eq!(last["array"], json!([1, 0]));
+    let element = last["of"].as_u64().unwrap() as usize;
+    assert_eq!(shapes["types"][element], json!({ "bits": [2, 0] }));
+    let meta = kind("lanes", "meta_q");
+    let members = meta["struct"].as_array().unwrap().iter();
+    let names: Vec<&str> = members.map(|member| member[0].as_str().unwrap()).collect();
+    assert_eq!(names, ["kind", "psn", "addr", "last"]);
+    assert_eq!(modules["lanes"]["signals"].as_object().unwrap().len(), 1);
 }
 
 /// A model without waves counts as others do, and says why it writes none.

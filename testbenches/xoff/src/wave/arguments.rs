@@ -23,9 +23,9 @@ Rows:
              enums, or other signals by == != < <= > >=, and are combined by &&
              || ! and parentheses; a signal alone means that it is not 0. A
              vector that is compared with a number below 0 is read in two's
-             complement. xoff[3] is a bit of a vector, and depth[23:0] a slice,
-             for --signals too; no file says what an index of a packed array
-             means. An event is 1 when it happens.
+             complement. An event is 1 when it happens.
+
+Parts, for both: xoff[3] is a bit of a vector, and depth[23:0] a slice. Waves of Xoff's own models have their types beside them (a.types.json beside a.fst): there meta.psn is a member of a packed struct, and depth[3] an element of a packed array.
 
 Values: names for enums; hexadecimal numbers for vectors (with 0x in CSV), decimal ones with --radix dec; \
 the bits of values that have x or z among them.

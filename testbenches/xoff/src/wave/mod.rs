@@ -55,7 +55,7 @@ fn show(arguments: &WaveArgs, waves: &mut Waves, streams: &mut Streams) -> anyho
             let name = &signal.name;
             writeln!(
                 streams.err,
-                "xoff: {name} is a bit: the file does not say whether an index counts bits or elements ([7:4] are bits)"
+                "xoff: {name} is a bit: no file of types says whether an index counts bits or elements ([7:4] are bits)"
             )?;
         }
     }

@@ -17,9 +17,17 @@ const NO_VALUE: &str = "-";
 
 /// Prints the signals of a file.
 pub(super) fn list(waves: &Waves, format: WaveFormat, streams: &mut Streams) -> anyhow::Result<()> {
+    // The members of a struct as they are written behind its name.
+    let members = |signal: &Signal| {
+        let members = waves.members(signal).into_iter();
+        members
+            .map(|member| format!(".{member}"))
+            .collect::<Vec<String>>()
+            .join(" ")
+    };
     let kind = |signal: &Signal| match &signal.kind {
         Kind::Text | Kind::Real | Kind::Event => (None, String::new()),
-        Kind::Bits { bits, .. } => (Some(*bits), String::new()),
+        Kind::Bits { bits, .. } => (Some(*bits), members(signal)),
         Kind::Enum(names) => {
             let bits = names.first().map(|(bits, _)| bits.len() as u32);
             let names: Vec<&str> = names.iter().map(|(_, name)| &name[..]).collect();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use verilated::Settings;
 use xoff::Outcome;
-use xoff_rtl::{PacketParser256, packet_parser256};
+use xoff_rtl::{PacketParser256, gbn_pkg, packet_parser256};
 
 use crate::common::{Said, argument, run};
 
@@ -359,6 +359,76 @@ fn an_element_of_an_array_has_the_name_that_it_has_in_the_source() {
     assert!(out.contains("words_q[0]"), "{out}");
 }
 
+/// Members of structs and elements of packed arrays of the NIC, at its ports and within: the values that were driven.
+#[test]
+fn parts_have_the_names_that_they_have_in_the_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nic.fst");
+    let mut model = xoff_rtl::Nic::new(&Settings::new("a").seed(7)).unwrap();
+    model.trace_open(&path).unwrap();
+    let work = gbn_pkg::Work {
+        kind: gbn_pkg::WorkE::WorkWrite,
+        length: 0x1234,
+        local_va: 0xfeed_0000_0000_0042,
+        id: 77,
+        ..Default::default()
+    };
+    let mut inputs = xoff_rtl::nic::In {
+        rst_i: 1,
+        ..Default::default()
+    };
+    inputs.set_work_i(&work);
+    for _ in 0..2 {
+        model.cycle(&inputs, &mut Default::default()).unwrap();
+    }
+    model.trace_close().unwrap();
+    let path = path.to_str().unwrap();
+    let first = |signals: &str| {
+        let out = table(&[
+            path,
+            "--signals",
+            signals,
+            "--at",
+            "a.clk_i",
+            "--format",
+            "csv",
+        ]);
+        let row = out.lines().nth(1).unwrap();
+        row.split(',')
+            .skip(1)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        first("a.work_i.kind,a.work_i.length,work_i.local_va,work_i.local_va[7:0],work_i.id"),
+        [
+            "WorkWrite",
+            "0x00001234",
+            "0xfeed000000000042",
+            "0x42",
+            "0x000000000000004d"
+        ]
+    );
+    // In an instance: the same port, by the name that it has there.
+    assert_eq!(first("u_transmit.work_i.length"), ["0x00001234"]);
+    // An element of three bits, not a bit, and those on its left.
+    let whole = first("nic.classes[3],nic.classes[5:4],nic.classes");
+    assert_eq!(whole[0].len(), 3, "{whole:?}");
+    assert!(table(&[path]).contains(".kind .signaled .solicited .length"));
+    let condition = "work_i.length == 0x1234 && work_i.kind == WorkWrite";
+    let out = table(&[path, "--signals", "work_i.id", "--when", condition]);
+    assert!(out.contains("4d"), "{out}");
+    assert_eq!(
+        refused(&[path, "--signals", "a.work_i.lenght"]),
+        "--signals a.work_i.lenght: a.work_i has no member 'lenght', but kind, signaled, solicited, length, local_va, \
+         local_key, remote_va, remote_key, imm, swap_add, compare, id"
+    );
+    assert_eq!(
+        refused(&[path, "--signals", "nic.classes[64]"]),
+        "--signals nic.classes[64]: a.pins.nic.classes has the elements 63 to 0"
+    );
+}
+
 /// Since 5.048 Verilator says of an array that it is one, which its reader has to know. `d` counts from 1 by 77, `mem` is
 /// a shift register behind it whose last element is never written.
 #[test]
@@ -501,7 +571,7 @@ fn conditions_on_parts_and_on_numbers_of_every_kind() {
     assert!(said.out.contains("depth[7:4]"), "{}", said.out);
     assert_eq!(
         said.err,
-        "xoff: top.depth[2] is a bit: the file does not say whether an index counts bits or elements ([7:4] are bits)\n"
+        "xoff: top.depth[2] is a bit: no file of types says whether an index counts bits or elements ([7:4] are bits)\n"
     );
     assert_eq!(
         refused(&[path, "--signals", "depth[16]"]),
