@@ -122,7 +122,7 @@ impl Summary {
     /// An expectation is of a metric that does not exist.
     pub fn of(run: &mut Run, scenario: &Scenario) -> Result<Self, UnknownMetric> {
         let interrupted = !run.has_ended();
-        run.recorder.sample(&run.simulation);
+        run.recorder.sample(&mut run.simulation);
         let metrics = run.recorder.metrics(&run.simulation);
         let expectations = match interrupted {
             true => Vec::new(),

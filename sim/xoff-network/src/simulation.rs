@@ -11,7 +11,7 @@ use xoff_sim::nic::{Address, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
-use xoff_sim::switch::{ConfigError, Switch};
+use xoff_sim::switch::{ConfigError, Level, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn, address_bits};
 
@@ -98,6 +98,8 @@ pub struct FlowEnds {
     pub start: Time,
     /// Of a workload's flow: the time that its message takes when nothing else is on its way.
     pub ideal: Option<Duration>,
+    /// The time that one message takes when nothing else is on its way.
+    pub message_ideal: Duration,
     /// Settings of the sender's QP, without what the receiver reports about its own.
     pub qp: QpSettings,
 }
@@ -498,6 +500,20 @@ impl Simulation {
         &mut self.network
     }
 
+    /// For each node how full the queues of a switch were since the last call: [`Switch::take_levels`]. Zeros for hosts.
+    pub fn take_levels(&mut self) -> Vec<[Level; 2]> {
+        let now = self.now();
+        let nodes = (0..self.names.len() as u32).map(NodeId);
+        let levels = nodes.map(|node| match self.network.node(node).switch() {
+            None => Default::default(),
+            Some(_) => self.network.update(node, |station| match station {
+                Station::Switch(switch) => switch.take_levels(now),
+                Station::Endpoint(_) => Default::default(),
+            }),
+        });
+        levels.collect()
+    }
+
     /// Names of the nodes, by number.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -776,6 +792,10 @@ fn create(
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
             ideal: settings.is_workload().then(|| paths.ideal(connection)),
+            message_ideal: paths.ideal(&Connection {
+                count: Some(1),
+                ..connection.clone()
+            }),
             qp,
         });
     }
