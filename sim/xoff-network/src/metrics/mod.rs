@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`key`] | [`Metric`]: the name of a metric, and [`Quantity`]: what it measures |
+//! | [`jobs`] | rounds of jobs |
 //! | [`measure`] | [`Metrics`]: values by name; which metrics a scenario has; how they are read |
 //! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
 //!
@@ -27,6 +28,7 @@
 //! # Ok::<(), xoff_network::SimulationError>(())
 //! ```
 
+pub mod jobs;
 pub mod key;
 pub mod measure;
 pub mod recorder;
