@@ -4,6 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 mod findings;
 mod first;
+mod jobs;
 
 use super::chart::{self, Frame};
 use super::condense;
@@ -35,6 +36,7 @@ impl Report {
                 (links(self))
                 (charts(self))
                 (spread(self))
+                (jobs::jobs(&summary.jobs))
                 (drops(&summary.drops))
                 (faults(&summary.faults))
                 (injections(&summary.injections))
