@@ -5,6 +5,7 @@ use maud::{Markup, PreEscaped, html};
 mod findings;
 mod first;
 mod flows;
+mod jobs;
 
 use super::chart::{self, Frame};
 use super::data::{Chart, Report};
@@ -39,6 +40,7 @@ impl Report {
                 (flows::flows(self))
                 (fct::slowdown(self))
                 (spread(self))
+                (jobs::jobs(&summary.jobs))
                 (drops(&summary.drops))
                 (faults(&summary.faults))
                 (injections(&summary.injections))

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `credit` | what flows have delivered, never faster than a line carries it |
 //! | [`key`] | [`Metric`]: the name of a metric, and [`Quantity`]: what it measures |
+//! | [`jobs`] | rounds of jobs |
 //! | [`measure`] | [`Metrics`]: values by name; which metrics a scenario has; how they are read |
 //! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
 //! | `windows` | the least and the greatest of rates between two samples |
@@ -30,6 +31,7 @@
 //! ```
 
 mod credit;
+pub mod jobs;
 pub mod key;
 pub mod measure;
 pub mod recorder;

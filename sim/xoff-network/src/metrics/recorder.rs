@@ -165,6 +165,11 @@ impl Recorder {
         Self::with(simulation, Thresholds::default())
     }
 
+    /// When the measured window began.
+    pub const fn from(&self) -> Time {
+        self.from
+    }
+
     /// Creates a recorder whose window starts now. From the `thresholds` on pauses are reported.
     pub fn with(simulation: &Simulation, thresholds: Thresholds) -> Self {
         let nodes = simulation.names().len();
