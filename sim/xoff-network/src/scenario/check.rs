@@ -135,6 +135,11 @@ impl Scenario {
         if self.sample == Some(Duration::ZERO) {
             return Err(issue("sample", "must be above 0, for example '100 us'"));
         }
+        let probes = self.pingmesh.as_ref();
+        if probes.is_some_and(|probes| probes.interval == Duration::ZERO) {
+            let problem = "must be above 0, for example '100 us': probes are no load";
+            return Err(issue("pingmesh.interval", problem));
+        }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
             let mut names = vec![BASE];
             names.extend(self.variants.keys().map(String::as_str));
