@@ -17,6 +17,7 @@
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
 //! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
+//! | [`messages`] | when each message began and ended |
 //! | [`answer`] | what a run shows, in a sentence, and the settings that cure it |
 //! | [`words`] | quantities in sentences |
 //! | [`mod@judge`] | compares measured values with expectations |
@@ -30,6 +31,7 @@ pub mod endpoint;
 mod events;
 pub mod ideal;
 pub mod judge;
+pub mod messages;
 pub mod metrics;
 pub mod on_links;
 pub mod plan;

@@ -8,6 +8,7 @@ use xoff_sim::time::Time;
 use crate::answer::Answer;
 use crate::detect::unpaused;
 use crate::judge::{UnknownMetric, judge_all};
+use crate::metrics::jobs::rounds;
 use crate::metrics::{dropped, lost_on_links, nic_cycles};
 use crate::scenario::Scenario;
 use crate::{Run, Simulation};
@@ -102,6 +103,9 @@ pub struct Summary {
     /// What detectors found, the gravest first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// What flows did together, round by round.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// What about the settings may not be intended.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -122,7 +126,7 @@ impl Summary {
     /// An expectation is of a metric that does not exist.
     pub fn of(run: &mut Run, scenario: &Scenario) -> Result<Self, UnknownMetric> {
         let interrupted = !run.has_ended();
-        run.recorder.sample(&run.simulation);
+        run.recorder.sample(&mut run.simulation);
         let metrics = run.recorder.metrics(&run.simulation);
         let expectations = match interrupted {
             true => Vec::new(),
@@ -154,6 +158,7 @@ impl Summary {
                 .collect(),
             faults: simulation.faults(scenario),
             injections: simulation.injections(scenario),
+            jobs: jobs(simulation, run.recorder.from()),
             findings,
             notes: simulation.notes().iter().cloned().chain(unpaused).collect(),
             ..Self::default()
@@ -465,6 +470,84 @@ pub struct Finding {
     pub from_ns: u64,
     /// When it ended, in nanoseconds; `None` if it lasts.
     pub to_ns: Option<u64>,
+}
+
+/// A pattern, or requests with their answers: how long its rounds took within the measured window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// The name of its entry of `flows`.
+    pub name: String,
+    /// The pattern, or `requests`.
+    pub kind: String,
+    /// Hosts that take part in a round.
+    pub hosts: usize,
+    /// Rounds that are over.
+    pub rounds: usize,
+    /// The median time of a round, in nanoseconds; absent without a round.
+    pub median_ns: Option<u64>,
+    /// The longest time of a round, in nanoseconds.
+    pub longest_ns: Option<u64>,
+    /// Bytes that each host has to send at least over the median time, in Gb/s.
+    pub bus_bandwidth_gbps: Option<f64>,
+    /// Hosts that were last most often, and by how much; at most three.
+    pub stragglers: Vec<Straggler>,
+}
+
+/// A host that was last in rounds of a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Straggler {
+    /// The host's name.
+    pub host: String,
+    /// In how many rounds it was last.
+    pub rounds: usize,
+    /// How much later than the median host it was at most, in nanoseconds.
+    pub late_ns: u64,
+}
+
+/// Most stragglers of a job.
+const MOST_STRAGGLERS: usize = 3;
+
+/// The jobs, with their rounds that ended at `from` or later.
+fn jobs(simulation: &Simulation, from: Time) -> Vec<Job> {
+    let of = |job: &crate::scenario::Job| {
+        let rounds = rounds(simulation, job, from);
+        let mut times: Vec<u64> = rounds
+            .iter()
+            .map(|round| round.end.saturating_since(round.begin).as_ps() / 1_000)
+            .collect();
+        times.sort_unstable();
+        let median = times.get(times.len().saturating_sub(1) / 2).copied();
+        let mut last = BTreeMap::<&str, Straggler>::new();
+        // A round that all ended at once has no straggler.
+        for round in rounds.iter().filter(|round| round.late.as_ps() > 0) {
+            let host = simulation.names()[round.last.0 as usize].as_str();
+            let known = last.entry(host).or_insert_with(|| Straggler {
+                host: host.into(),
+                rounds: 0,
+                late_ns: 0,
+            });
+            known.rounds += 1;
+            known.late_ns = known.late_ns.max(round.late.as_ps() / 1_000);
+        }
+        let mut stragglers: Vec<Straggler> = last.into_values().collect();
+        stragglers.sort_by_key(|one| std::cmp::Reverse((one.rounds, one.late_ns)));
+        stragglers.truncate(MOST_STRAGGLERS);
+        let bandwidth = |ns: u64| job.bus_bytes * 8.0 / ns.max(1) as f64;
+        Job {
+            name: job.name.clone(),
+            kind: job
+                .pattern
+                .map_or("requests", crate::scenario::Pattern::name)
+                .into(),
+            hosts: job.hosts,
+            rounds: rounds.len(),
+            median_ns: median,
+            longest_ns: times.last().copied(),
+            bus_bandwidth_gbps: median.filter(|_| job.bus_bytes > 0.0).map(bandwidth),
+            stragglers,
+        }
+    };
+    simulation.jobs().iter().map(of).collect()
 }
 
 /// What nodes dropped, by reason, and what was lost on links.

@@ -58,6 +58,8 @@ pub struct Run {
     pub recorder: Recorder,
     next_sample: Time,
     sampling: Duration,
+    next_window: Time,
+    window: Duration,
     measure_from: Time,
     end: Time,
 }
@@ -69,12 +71,20 @@ impl Run {
     ///
     /// The scenario is inconsistent, or a host cannot be created.
     pub fn new(scenario: &Scenario, endpoints: &Endpoints) -> Result<Self, SimulationError> {
-        let simulation = Simulation::with(scenario, endpoints)?;
-        let sampling = scenario.sampling(simulation.series().len(), simulation.names().len());
+        let mut simulation = Simulation::with(scenario, endpoints)?;
+        let (series, nodes) = (simulation.series().len(), simulation.names().len());
+        let (sampling, window) = (
+            scenario.sampling(series, nodes),
+            scenario.window(series, nodes),
+        );
+        // From here on switches keep account.
+        simulation.take_levels();
         Ok(Self {
             recorder: Recorder::with(&simulation, scenario.detect),
             next_sample: Time::ZERO + sampling,
             sampling,
+            next_window: Time::ZERO + window,
+            window,
             measure_from: Time::ZERO + scenario.measure_from,
             end: Time::ZERO + scenario.duration,
             simulation,
@@ -101,7 +111,8 @@ impl Run {
         self.now() >= self.end
     }
 
-    /// Runs to the next sample, the start of the measured window, the end or `stop`, whichever is first, and returns
+    /// Runs to the next sample, the end of a window of rates, the start of the measured window, the end or `stop`,
+    /// whichever is first, and returns
     /// that time. `observe` is given what happens at tapped ports.
     ///
     /// # Errors
@@ -115,14 +126,19 @@ impl Run {
         let begins = (self.now() < self.measure_from).then_some(self.measure_from);
         let until = begins
             .map_or(self.next_sample, |begins| begins.min(self.next_sample))
+            .min(self.next_window)
             .min(self.end)
             .min(stop);
         self.simulation.run_until_observed(until, observe)?;
         if until == self.measure_from && begins.is_some() {
             self.recorder.begin(&self.simulation);
         }
+        if until == self.next_window {
+            self.recorder.end_window(&self.simulation);
+            self.next_window = until + self.window;
+        }
         if until == self.next_sample || until == self.end {
-            self.recorder.sample(&self.simulation);
+            self.recorder.sample(&mut self.simulation);
             self.next_sample = until + self.sampling;
         }
         Ok(until)

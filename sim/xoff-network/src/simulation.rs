@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use xoff_sim::host::{FlowConfig, Host, Receiver, Sender};
+use xoff_sim::host::{self, FlowConfig, GateConfig, Host, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{Address, QpSettings, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
-use xoff_sim::switch::{ConfigError, Switch};
+use xoff_sim::switch::{ConfigError, Level, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn, address_bits};
 
@@ -24,7 +24,9 @@ use crate::events::Agenda;
 use crate::ideal::Paths;
 use crate::plan::{Plan, receive_buffer};
 use crate::scenario::check::{Issue, Issues, QPS};
-use crate::scenario::{Connection, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings};
+use crate::scenario::{
+    self, Connection, Gate, Job, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
+};
 use crate::station::Station;
 
 /// Tag (low byte) of all keys.
@@ -98,6 +100,10 @@ pub struct FlowEnds {
     pub start: Time,
     /// Of a workload's flow: the time that its message takes when nothing else is on its way.
     pub ideal: Option<Duration>,
+    /// The time that one message takes when nothing else is on its way.
+    pub message_ideal: Duration,
+    /// Whether its first message may wait for others, so that it begins when that is posted.
+    pub waits: bool,
     /// Settings of the sender's QP, without what the receiver reports about its own.
     pub qp: QpSettings,
 }
@@ -112,6 +118,7 @@ pub struct Simulation {
     groups: Vec<Option<String>>,
     flows: Vec<FlowEnds>,
     series: Vec<Series>,
+    jobs: Vec<Job>,
     /// Flows whose QPs are not connected yet, or whose receive buffers are not posted.
     connecting_flows: Vec<Connecting>,
     pub(super) agenda: Agenda,
@@ -259,6 +266,8 @@ impl Simulation {
             &mut stations,
             seed.derive(&[3]),
         )?;
+        let (gates, jobs) = scenario.gates(&connections);
+        gate(gates, &jobs, &flows, &mut stations);
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);
@@ -286,6 +295,7 @@ impl Simulation {
             groups: plan.groups,
             flows,
             series,
+            jobs,
             connecting_flows,
             agenda,
             notes,
@@ -498,6 +508,20 @@ impl Simulation {
         &mut self.network
     }
 
+    /// For each node how full the queues of a switch were since the last call: [`Switch::take_levels`]. Zeros for hosts.
+    pub fn take_levels(&mut self) -> Vec<[Level; 2]> {
+        let now = self.now();
+        let nodes = (0..self.names.len() as u32).map(NodeId);
+        let levels = nodes.map(|node| match self.network.node(node).switch() {
+            None => Default::default(),
+            Some(_) => self.network.update(node, |station| match station {
+                Station::Switch(switch) => switch.take_levels(now),
+                Station::Endpoint(_) => Default::default(),
+            }),
+        });
+        levels.collect()
+    }
+
     /// Names of the nodes, by number.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -557,6 +581,11 @@ impl Simulation {
     /// What is measured under one name: each flow, and each workload as a whole.
     pub fn series(&self) -> &[Series] {
         &self.series
+    }
+
+    /// What flows do together, round by round.
+    pub fn jobs(&self) -> &[Job] {
+        &self.jobs
     }
 
     /// The sending end of a flow.
@@ -776,25 +805,42 @@ fn create(
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
             ideal: settings.is_workload().then(|| paths.ideal(connection)),
+            message_ideal: paths.ideal(&Connection {
+                count: Some(1),
+                ..connection.clone()
+            }),
+            waits: settings.waits(),
             qp,
         });
     }
-    follow(connections, &flows, stations);
     Ok((flows, connecting_flows))
 }
 
-/// Lets each sender of an entry in lockstep wait for the flow of the entry that ends at its host.
-fn follow(connections: &[Connection<'_>], flows: &[FlowEnds], stations: &mut [Station]) {
-    // By the entry and the receiving host, of which the check of the scenario allows one each.
-    let mut ends = BTreeMap::new();
-    for (connection, flow) in connections.iter().zip(flows) {
-        ends.insert((&raw const *connection.settings, flow.to), flow.receiver);
+/// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.
+fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Station]) {
+    let units = jobs.iter().flat_map(|job| &job.units);
+    for (flow, _) in units.flat_map(|unit| &unit.flows) {
+        let flow = &flows[*flow];
+        host_of(&mut stations[flow.to.0 as usize]).keep_arrivals(flow.receiver);
     }
-    let lockstep = connections.iter().zip(flows);
-    for (connection, flow) in lockstep.filter(|(connection, _)| connection.settings.lockstep) {
-        if let Some(receiver) = ends.get(&(&raw const *connection.settings, flow.from)) {
-            host_of(&mut stations[flow.from.0 as usize]).follow(flow.sender, *receiver);
-        }
+    for gate in gates {
+        let end = |(end, per): &(scenario::End, u64)| match *end {
+            scenario::End::Arrived(flow) => (host::End::Receiver(flows[flow].receiver), *per),
+            scenario::End::Sent(flow) => (host::End::Sender(flows[flow].sender), *per),
+        };
+        let node = flows[gate.senders[0]].from;
+        host_of(&mut stations[node.0 as usize]).add_gate(GateConfig {
+            senders: gate
+                .senders
+                .iter()
+                .map(|flow| flows[*flow].sender)
+                .collect(),
+            batch: gate.batch,
+            lead: gate.lead,
+            ends: gate.ends.iter().map(end).collect(),
+            think: gate.think,
+            think_every: gate.think_every,
+        });
     }
 }
 

@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 20] = [
+pub const BUILT_IN: [(&str, &str); 21] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -56,6 +56,10 @@ pub const BUILT_IN: [(&str, &str); 20] = [
     ),
     ("ecmp", include_str!("../../scenarios/ecmp.toml")),
     ("allreduce", include_str!("../../scenarios/allreduce.toml")),
+    (
+        "collectives",
+        include_str!("../../scenarios/collectives.toml"),
+    ),
     ("pingmesh", include_str!("../../scenarios/pingmesh.toml")),
 ];
 

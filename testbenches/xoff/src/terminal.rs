@@ -31,8 +31,14 @@ pub enum Shown {
 /// How far a long command is.
 pub struct Progress {
     bar: ProgressBar,
-    /// When the next line is due, if there are lines.
-    next_line: Option<Mutex<Instant>>,
+    /// When the next line is due, and what was found since the last, if there are lines.
+    next_line: Option<Mutex<Lines>>,
+}
+
+/// Lines about a long command.
+struct Lines {
+    next: Instant,
+    found: Vec<String>,
 }
 
 impl Progress {
@@ -46,8 +52,11 @@ impl Progress {
             Shown::Nothing => (ProgressDrawTarget::hidden(), None),
             Shown::Bar => (ProgressDrawTarget::stderr(), None),
             Shown::Lines => {
-                let first = Mutex::new(Instant::now() + LINE_EVERY);
-                (ProgressDrawTarget::hidden(), Some(first))
+                let lines = Lines {
+                    next: Instant::now() + LINE_EVERY,
+                    found: Vec::new(),
+                };
+                (ProgressDrawTarget::hidden(), Some(Mutex::new(lines)))
             }
         };
         let bar = ProgressBar::with_draw_target(Some(length), target);
@@ -65,13 +74,26 @@ impl Progress {
     pub fn at(&self, step: u64, words: &str) {
         self.bar.set_position(step);
         self.bar.set_message(words.to_owned());
-        if let Some(next) = &self.next_line
-            && due(
-                &mut next.lock().expect("no thread panics while it holds this"),
-                Instant::now(),
-            )
-        {
-            anstream::eprintln!("xoff: {words}");
+        if let Some(lines) = &self.next_line {
+            let mut lines = lines.lock().expect("no thread panics while it holds this");
+            if due(&mut lines.next, Instant::now()) {
+                for found in lines.found.drain(..) {
+                    anstream::eprintln!("xoff: {found}");
+                }
+                anstream::eprintln!("xoff: {words}");
+            }
+        }
+    }
+
+    /// Tells what was found: above the bar at once, or with the next line. A command that ends before says it in its
+    /// results.
+    pub fn found(&self, words: &str) {
+        match &self.next_line {
+            None => self.bar.println(words),
+            Some(lines) => {
+                let mut lines = lines.lock().expect("no thread panics while it holds this");
+                lines.found.push(words.to_owned());
+            }
         }
     }
 

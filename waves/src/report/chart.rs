@@ -4,13 +4,25 @@
 //! instead, so that one picture serves light and dark backgrounds, and data attributes from which a short script
 //! finds values.
 
+mod axis;
+mod marks;
+mod paths;
+mod rows;
+
 use maud::{Markup, PreEscaped, html};
 
-use super::data::{Area, Band, Chart, Level, Line, Shape};
+use self::axis::{span, start_up, value_axis, value_unit};
+use self::marks::{MARKER_ROW, draw_levels, draw_marker, place_markers};
+use self::paths::{Plot, band, outline, path, strokes};
+use self::rows::{chosen_bands, draw_band};
+use super::columns::{self, columns};
+use super::condense;
+use super::data::{Chart, Shape};
 use super::scale::{self, Axis};
-use super::style::{line_class, picture_rules};
+use super::style::{line_class, picture_rules, range_class};
 use super::text::{clean, coordinate as c, fitted, width};
-use super::{condense, decimate};
+
+pub use self::axis::align;
 
 const FONT: f64 = 12.0;
 /// Pixels between a tick and its text.
@@ -19,19 +31,12 @@ const TICK_GAP: f64 = 7.0;
 const TOP: f64 = 8.0;
 /// Room below the plot for the time axis' texts.
 const TIME_TEXTS: f64 = 24.0;
-/// Height of one row of marker texts.
-const MARKER_ROW: f64 = 17.0;
-const MOST_MARKER_ROWS: usize = 3;
-/// Distance between the texts of levels.
-const LEVEL_ROW: f64 = 14.0;
 /// Maximum width of a row's name that is shown to the left of the row.
 const MOST_NAME: f64 = 170.0;
-/// Approximate number of ticks of a value axis.
-const VALUE_TICKS: usize = 5;
-/// Maximum number of rows that are drawn. If there are more, those that are on for the longest time are drawn.
-const MOST_BANDS: usize = 24;
 /// Maximum number of lines of a chart and of names in a legend. If there are more lines, their distribution is drawn.
 pub const MOST_NAMES: usize = 24;
+/// Height of the plot of a whole run of which a part is enlarged.
+const STRIP: f64 = 34.0;
 /// Half a stroke, so that lines at the plot's edge are drawn with their full width.
 const BLEED: f64 = 2.0;
 
@@ -114,64 +119,6 @@ impl Frame {
     }
 }
 
-/// Returns the chart's value axis, or `None` without lines.
-fn value_axis(chart: &Chart) -> Option<Axis> {
-    let greatest = |area: &Area| area.points.iter().map(|point| point.2).collect::<Vec<_>>();
-    let mut values = (chart.lines.iter())
-        .flat_map(|line| &line.points)
-        .map(|&(_, value)| value)
-        .chain(chart.areas.iter().flat_map(greatest))
-        .filter(|value| value.is_finite())
-        .peekable();
-    if chart.lines.is_empty() {
-        return None;
-    }
-    if let Some((low, high)) = chart.range {
-        return Some(Axis::new(low, high, VALUE_TICKS, &chart.unit, true));
-    }
-    values.peek()?;
-    let (low, high) = values.fold((0.0_f64, 0.0_f64), |(low, high), value| {
-        (low.min(value), high.max(value))
-    });
-    // Ignore levels far above all values, which would make the lines flat.
-    let levels = chart.levels.iter().map(|level| level.value);
-    let high = levels
-        .filter(|&level| level <= 2.0 * high)
-        .fold(high, f64::max);
-    Some(Axis::new(low, high, VALUE_TICKS, &chart.unit, false))
-}
-
-/// Gives charts of the same values the same value axis, so that their pictures can be compared: from the least to the
-/// greatest end of their own axes.
-pub fn align(charts: &mut [Chart]) {
-    let ends = charts
-        .iter()
-        .filter_map(value_axis)
-        .map(|axis| (axis.low, axis.high));
-    let all = ends.reduce(|all, ends| (all.0.min(ends.0), all.1.max(ends.1)));
-    for chart in charts {
-        chart.range = all;
-    }
-}
-
-fn value_unit(chart: &Chart) -> String {
-    value_axis(chart).map_or_else(|| chart.unit.clone(), |axis| axis.unit)
-}
-
-/// Returns start and end of the time axis: those of the chart, or `default`, or those of its data.
-fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
-    if !chart.categories.is_empty() {
-        return (0, 1_000 * chart.categories.len() as u64);
-    }
-    let (from, to) = chart.span_ns.or(default).unwrap_or_else(|| {
-        let points = chart.lines.iter().flat_map(|line| &line.points);
-        let points = points.map(|&(time, _)| time);
-        let bands = chart.bands.iter().flat_map(|band| &band.spans);
-        (0, points.chain(bands.map(|&(_, to)| to)).max().unwrap_or(0))
-    });
-    (from, to.max(from + 1))
-}
-
 /// Renders the picture, without title and legend. `default_span` is the time axis of charts that set none.
 pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class: &str) -> Markup {
     let (markup, height) = body(chart, frame, default_span);
@@ -228,6 +175,60 @@ pub fn standalone(chart: &Chart) -> String {
         }
         .into_string(),
     )
+}
+
+/// Renders the lines of a whole run of which the charts show a part, with that part marked.
+pub fn strip(
+    chart: &Chart,
+    frame: Frame,
+    whole: (u64, u64),
+    part: (u64, u64),
+    class: &str,
+) -> Markup {
+    let chart = Chart {
+        span_ns: Some(whole),
+        ..chart.clone()
+    };
+    let frame = Frame {
+        lines_height: STRIP,
+        ..frame
+    };
+    let plot = Plot {
+        frame,
+        from: whole.0,
+        to: whole.1,
+    };
+    let time = Axis::time(whole.0, whole.1, frame.ticks);
+    let bottom = STRIP + 2.0 * BLEED;
+    let from = frame.left + plot.x(part.0);
+    html! {
+        svg class=(class) viewBox=(format!("0 0 {} {}", c(frame.width), c(bottom + TIME_TEXTS))) role="img"
+            aria-label=(format!("{} in the whole run", chart.title)) {
+            rect class="chosen" x=(c(from)) y="0" width=(c(plot.x(part.1) - plot.x(part.0))) height=(c(bottom)) {}
+            line class="axis" x1=(c(frame.left)) x2=(c(frame.left + frame.plot_width())) y1=(c(bottom)) y2=(c(bottom)) {}
+            (time_texts(&time, &frame, bottom))
+            @if let Some(axis) = value_axis(&chart) {
+                svg x=(c(frame.left)) y="0" width=(c(frame.plot_width())) height=(c(bottom)) {
+                    @for (index, line) in chart.lines.iter().enumerate().rev() {
+                        path class=(line_class(index)) d=(path(line, &axis, &plot)) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Renders the texts of a time axis below a plot.
+fn time_texts(time: &Axis, frame: &Frame, bottom: f64) -> Markup {
+    html! {
+        @for (value, text) in &time.ticks {
+            @let text = with_unit(*value, text, &time.unit);
+            // Within the picture, also at its ends.
+            @let half = width(&text, FONT) / 2.0;
+            @let x = frame.left + time.place(*value) * frame.plot_width();
+            text x=(c(x.max(half).min(frame.width - half))) y=(c(bottom + 17.0)) text-anchor="middle" { (text) }
+        }
+    }
 }
 
 /// Renders the legend: names and colours of the lines and areas, and the levels that are above the picture.
@@ -298,17 +299,18 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         height += 18.0;
     }
     let (left, right) = (frame.left, frame.left + frame.plot_width());
+    // Bands of many lines lie on each other.
+    let opacity = format!(
+        "{:.2}",
+        (0.5 / chart.lines.len().max(1) as f64).clamp(0.03, 0.22)
+    );
 
     let markup = html! {
-        @for (value, text) in &time.ticks {
+        @for (value, _) in &time.ticks {
             @let x = left + time.place(*value) * frame.plot_width();
-            @let text = with_unit(*value, text, &time.unit);
-            // Within the picture, also at its ends.
-            @let half = width(&text, FONT) / 2.0;
-            @let middle = x.max(half).min(frame.width - half);
             line class="grid" x1=(c(x)) x2=(c(x)) y1=(c(top)) y2=(c(bottom)) {}
-            text x=(c(middle)) y=(c(bottom + 17.0)) text-anchor="middle" { (text) }
         }
+        (time_texts(&time, &frame, bottom))
         @if let Some(axis) = &values {
             (value_grid(axis, left, right, top, lines_bottom))
         }
@@ -329,12 +331,29 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
                 @for area in &chart.areas {
                     path class="area" d=(outline(area, axis, &plot)) { title { (area.name) } }
                 }
+                @for (index, line) in chart.lines.iter().enumerate().rev() {
+                    @let around = match line.shape {
+                        Shape::Dots => String::new(),
+                        _ => band(&columns(columns::of_line(line), from, to), axis, &plot),
+                    };
+                    @if !around.is_empty() {
+                        path class=(range_class(index)) fill-opacity=(opacity) d=(around) {}
+                    }
+                }
                 // The first line is the most informative, so draw it on top.
                 @for (index, line) in chart.lines.iter().enumerate().rev() {
-                    path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
+                    @if line.shape == Shape::Dots {
+                        path class=(format!("stroke {}", line_class(index))) d=(strokes(line, axis, &plot)) {}
+                        path class=(format!("dot {}", line_class(index))) d=(path(line, axis, &plot)) { title { (line.name) } }
+                    } @else {
+                        path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
+                    }
                 }
             }
             (draw_levels(chart, axis, left, right, top, frame.lines_height))
+            @if let Some(text) = start_up(chart) {
+                text class="halo" x=(c(left + 6.0)) y=(c(top + 14.0)) { (text) }
+            }
         }
     };
     (markup, height)
@@ -348,21 +367,6 @@ fn with_unit(value: f64, text: &str, unit: &str) -> String {
     }
 }
 
-/// The mapping of times to positions.
-struct Plot {
-    frame: Frame,
-    from: u64,
-    to: u64,
-}
-
-impl Plot {
-    /// Returns the distance from the plot's left edge in pixels. It is outside of the plot for times outside.
-    fn x(&self, time: u64) -> f64 {
-        let span = (self.to - self.from) as f64;
-        (time as f64 - self.from as f64) / span * self.frame.plot_width()
-    }
-}
-
 fn value_grid(axis: &Axis, left: f64, right: f64, top: f64, bottom: f64) -> Markup {
     html! {
         @for (value, text) in &axis.ticks {
@@ -371,284 +375,4 @@ fn value_grid(axis: &Axis, left: f64, right: f64, top: f64, bottom: f64) -> Mark
             text x=(c(left - TICK_GAP)) y=(c(y + 4.0)) text-anchor="end" { (text) }
         }
     }
-}
-
-/// Returns a point in the plot's own coordinates. Points far outside are clamped, so that numbers stay short.
-fn place((time, value): (u64, f64), axis: &Axis, plot: &Plot) -> String {
-    let y = (1.0 - axis.place(value)).clamp(-9.0, 10.0) * plot.frame.lines_height + BLEED;
-    format!("{} {}", c(plot.x(time)), c(y))
-}
-
-/// Returns the outline of an area: along its upper edge, and back along the lower one.
-fn outline(area: &Area, axis: &Axis, plot: &Plot) -> String {
-    let edge = |value: fn(&(u64, f64, f64)) -> (u64, f64)| {
-        let points: Vec<_> = area.points.iter().map(value).collect();
-        let points = course(&points, area.shape, plot).into_iter();
-        points
-            .filter(|point| point.1.is_finite())
-            .collect::<Vec<_>>()
-    };
-    let upper = edge(|&(time, _, high)| (time, high));
-    let lower = edge(|&(time, low, _)| (time, low));
-    let around = upper.into_iter().chain(lower.into_iter().rev());
-    let places: Vec<String> = around.map(|point| place(point, axis, plot)).collect();
-    match places.is_empty() {
-        true => String::new(),
-        false => format!("M{}Z", places.join(" ")),
-    }
-}
-
-/// Returns the points to draw, including corners, but no more than the picture has room for.
-fn course(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
-    let columns = (plot.frame.plot_width() / 2.0) as usize;
-    let within = within(points, plot.from, plot.to);
-    // Stairs narrower than a column or two would not be visible.
-    let stairs = if within.len() * 2 <= columns {
-        stairs(within, shape, plot)
-    } else {
-        within.to_vec()
-    };
-    if stairs.len() > 2 * columns {
-        decimate::line(&stairs, plot.from, plot.to, columns)
-    } else {
-        stairs
-    }
-}
-
-/// Returns the line's path in the plot's own coordinates.
-fn path(line: &Line, axis: &Axis, plot: &Plot) -> String {
-    let points = course(&line.points, line.shape, plot);
-    let mut path = String::new();
-    for piece in points.split(|(_, value)| !value.is_finite()) {
-        let place = |point: &(u64, f64)| place(*point, axis, plot);
-        match piece {
-            [] => {}
-            // A single point is a line without length, which the round ends draw as a dot.
-            [point] => path += &format!("M{0} {0}", place(point)),
-            piece => {
-                let places: Vec<String> = piece.iter().map(place).collect();
-                path += &format!("M{}", places.join(" "));
-            }
-        }
-    }
-    path
-}
-
-/// Returns the points from `from` to `to`, and one more on each side so that the line reaches the edge.
-fn within(points: &[(u64, f64)], from: u64, to: u64) -> &[(u64, f64)] {
-    let start = points.partition_point(|&(time, _)| time < from);
-    let end = points.partition_point(|&(time, _)| time <= to);
-    &points[start.saturating_sub(1)..(end + 1).min(points.len()).max(start.saturating_sub(1))]
-}
-
-/// Returns the points with the corners between them that `shape` requires.
-fn stairs(points: &[(u64, f64)], shape: Shape, plot: &Plot) -> Vec<(u64, f64)> {
-    let mut stairs = Vec::with_capacity(2 * points.len() + 1);
-    let mut before: Option<(u64, f64)> = None;
-    for &(time, value) in points {
-        match (shape, before) {
-            (Shape::Straight, _) | (Shape::Hold, None) => {}
-            (Shape::Hold, Some((_, held))) => stairs.push((time, held)),
-            (Shape::Mean, before) => {
-                let since = before.map_or(plot.from.min(time), |(time, _)| time);
-                stairs.push((since, value));
-            }
-        }
-        stairs.push((time, value));
-        before = Some((time, value));
-    }
-    if let (Shape::Hold, Some((time, held))) = (shape, before)
-        && time < plot.to
-    {
-        stairs.push((plot.to, held));
-    }
-    stairs
-}
-
-fn draw_levels(chart: &Chart, axis: &Axis, left: f64, right: f64, top: f64, height: f64) -> Markup {
-    let mut levels: Vec<_> = chart
-        .levels
-        .iter()
-        .filter(|level| level.value >= axis.low && level.value <= axis.high)
-        .collect();
-    levels.sort_by(|a, b| b.value.total_cmp(&a.value));
-    // Texts are above their lines; those that would overlap the one above them are moved down, and then up again where
-    // the plot ends.
-    let mut placed: Vec<(&Level, f64, f64)> = Vec::new();
-    for level in levels {
-        let y = top + (1.0 - axis.place(level.value)) * height;
-        let least = placed.last().map_or(top + 9.0, |last| last.2 + LEVEL_ROW);
-        placed.push((level, y, (y - 5.0).max(least)));
-    }
-    let mut most = top + height - 3.0;
-    for (_, _, text_y) in placed.iter_mut().rev() {
-        *text_y = text_y.min(most);
-        most = *text_y - LEVEL_ROW;
-    }
-    html! {
-        @for (level, y, text_y) in placed {
-            line class="level" x1=(c(left)) x2=(c(right)) y1=(c(y)) y2=(c(y)) {}
-            text class="halo" x=(c(right - 6.0)) y=(c(text_y)) text-anchor="end" {
-                (level.name) " " (scale::quantity(level.value, &chart.unit))
-            }
-        }
-    }
-}
-
-/// A marker's position: pixels from the left of the picture, and the row of its text if it has one.
-struct MarkerPlace {
-    x: f64,
-    text: Option<(f64, f64, String)>,
-}
-
-/// Places each marker's text in the first row in which it overlaps no other. Without such a row, the text shows only
-/// when the marker is pointed at.
-fn place_markers(chart: &Chart, plot: &Plot) -> (Vec<MarkerPlace>, usize) {
-    let frame = plot.frame;
-    let mut ends = [0.0_f64; MOST_MARKER_ROWS];
-    let mut rows = 0;
-    let mut order: Vec<usize> = (0..chart.markers.len()).collect();
-    order.sort_by_key(|&index| chart.markers[index].at_ns);
-    let mut places: Vec<Option<MarkerPlace>> = chart.markers.iter().map(|_| None).collect();
-    for index in order {
-        let marker = &chart.markers[index];
-        if marker.at_ns < plot.from || marker.at_ns > plot.to {
-            continue;
-        }
-        let x = frame.left + plot.x(marker.at_ns);
-        let shown = fitted(&marker.text, FONT, frame.width * 0.6);
-        let room = width(&shown, FONT);
-        // To the right of the line, or to the left where the picture ends.
-        let start = if x + 4.0 + room <= frame.width {
-            x + 4.0
-        } else {
-            (x - 5.0 - room).max(0.0)
-        };
-        let row = ends.iter().position(|&end| start >= end);
-        let text = row.map(|row| {
-            ends[row] = start + room + 12.0;
-            rows = rows.max(row + 1);
-            (start, row as f64 * MARKER_ROW + 12.0, shown)
-        });
-        places[index] = Some(MarkerPlace { x, text });
-    }
-    let outside = || MarkerPlace {
-        x: f64::NAN,
-        text: None,
-    };
-    let places = places
-        .into_iter()
-        .map(|place| place.unwrap_or_else(outside))
-        .collect();
-    (places, rows)
-}
-
-fn draw_marker(text: &str, place: &MarkerPlace, top: f64, bottom: f64) -> Markup {
-    html! {
-        @if place.x.is_finite() {
-            @let start = place.text.as_ref().map_or(top, |&(_, y, _)| y - 9.0);
-            line class="marker" x1=(c(place.x)) x2=(c(place.x)) y1=(c(start)) y2=(c(bottom)) { title { (text) } }
-            @if let Some((x, y, shown)) = &place.text {
-                text class="ink" x=(c(*x)) y=(c(*y)) { (shown) }
-            }
-        }
-    }
-}
-
-/// Returns the rows to draw, in their order, and the number of rows that are left out.
-fn chosen_bands(chart: &Chart, from: u64, to: u64) -> (Vec<&Band>, usize) {
-    let mut order: Vec<usize> = (0..chart.bands.len()).collect();
-    if order.len() > MOST_BANDS {
-        order.sort_by_key(|&index| std::cmp::Reverse(time_on(&chart.bands[index], from, to)));
-        order.truncate(MOST_BANDS);
-        order.sort_unstable();
-    }
-    let left_out = chart.bands.len() - order.len();
-    (
-        order.into_iter().map(|index| &chart.bands[index]).collect(),
-        left_out,
-    )
-}
-
-fn time_on(band: &Band, from: u64, to: u64) -> u64 {
-    band.spans
-        .iter()
-        .map(|&(start, end)| end.min(to).saturating_sub(start.max(from)))
-        .sum()
-}
-
-fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
-    const BAR: f64 = 12.0;
-    let frame = plot.frame;
-    let (left, right) = (frame.left, frame.left + frame.plot_width());
-    let name_room = if frame.names_above {
-        frame.plot_width() - 120.0
-    } else {
-        frame.left - 12.0
-    };
-    let name = fitted(&band.name, FONT, name_room);
-    let bar_top = if frame.names_above {
-        top + 17.0
-    } else {
-        top + 4.0
-    };
-    let text_y = if frame.names_above {
-        top + 13.0
-    } else {
-        top + 14.0
-    };
-    let (name_x, name_anchor) = if frame.names_above {
-        (left, "start")
-    } else {
-        (left - TICK_GAP, "end")
-    };
-    let (figure_x, figure_anchor) = if frame.names_above {
-        (right, "end")
-    } else {
-        (right + 8.0, "start")
-    };
-    let times = (band.spans.iter())
-        .filter(|&&(start, end)| end > start && end > plot.from && start < plot.to)
-        .count();
-    let share = time_on(band, plot.from, plot.to) as f64 / (plot.to - plot.from) as f64;
-    let figures = if times == 0 {
-        "never".to_owned()
-    } else {
-        format!(
-            "{}, {}×",
-            scale::percent(share),
-            scale::number(times as f64)
-        )
-    };
-    html! {
-        text class="ink" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
-        text x=(c(figure_x)) y=(c(text_y)) text-anchor=(figure_anchor) { (figures) }
-        rect class="row" x=(c(left)) y=(c(bar_top)) width=(c(right - left)) height=(c(BAR)) {}
-        @for (start, end, share) in runs(band, plot) {
-            rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
-                fill-opacity=[(share < 1.0).then(|| c(share))] {}
-        }
-    }
-}
-
-/// Returns the rectangles of a row: start, end and density. Many short states next to each other become one paler
-/// rectangle.
-fn runs(band: &Band, plot: &Plot) -> Vec<(f64, f64, f64)> {
-    let columns = plot.frame.plot_width().floor().max(1.0) as usize;
-    let covered = decimate::coverage(&band.spans, plot.from, plot.to, columns);
-    let pixel = plot.frame.plot_width() / columns as f64;
-    let mut runs: Vec<(f64, f64, f64)> = Vec::new();
-    for (index, &share) in covered.iter().enumerate() {
-        if share == 0.0 {
-            continue;
-        }
-        // Four densities, 0.4 to 1. The lowest is still visible.
-        let share = ((share * 5.0).ceil() / 5.0).clamp(0.4, 1.0);
-        let (start, end) = (index as f64 * pixel, (index + 1) as f64 * pixel);
-        match runs.last_mut() {
-            Some(last) if last.1 == start && last.2 == share => last.1 = end,
-            _ => runs.push((start, end, share)),
-        }
-    }
-    runs
 }

@@ -19,8 +19,23 @@ pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
     with_at_most(chart, MOST_NAMES)
 }
 
+/// Lines of which the eye can follow each. If there are more, and they have groups, the groups are drawn.
+pub const MOST_LINES: usize = 12;
+
 /// Like [`chart()`], with at most `most` lines.
 pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
+    if chart.lines.len() <= MOST_LINES.min(most) {
+        return Cow::Borrowed(chart);
+    }
+    if let Some(lines) = by_group(chart, most) {
+        return Cow::Owned(Chart {
+            note: format!("{} A line is the mean of its group, the band goes from the least of it to the greatest; every line is in series.csv.", chart.note)
+                .trim()
+                .into(),
+            lines,
+            ..without_lines(chart)
+        });
+    }
     if chart.lines.len() <= most {
         return Cow::Borrowed(chart);
     }
@@ -34,13 +49,25 @@ pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
         values.sort_by(f64::total_cmp);
     }
     let shape = chart.lines[0].shape;
-    let area = |name: &str, low: f64, high: f64| Area {
+    let area = |name: &str, points| Area {
         name: name.into(),
-        points: (at.iter())
-            .map(|(time, values)| (*time, rank(values, low), rank(values, high)))
-            .collect(),
+        points,
         shape,
     };
+    let ends = |values: &[f64], ends: Option<&(f64, f64)>| {
+        let (low, high) = (values[0], values[values.len() - 1]);
+        ends.map_or((low, high), |ends| (ends.0.min(low), ends.1.max(high)))
+    };
+    let whole = ranges(&chart.lines);
+    let whole = (at.iter())
+        .map(|(time, values)| {
+            let (low, high) = ends(values, whole.get(time));
+            (*time, low, high)
+        })
+        .collect();
+    let most = (at.iter())
+        .map(|(time, values)| (*time, rank(values, 0.1), rank(values, 0.9)))
+        .collect();
     let mean = |line: &&Line| {
         let values = line.points.iter().map(|point| point.1);
         let finite = values.filter(|value| value.is_finite());
@@ -56,6 +83,7 @@ pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
             .map(|(time, values)| (*time, rank(values, 0.5)))
             .collect(),
         shape,
+        ..Line::default()
     }];
     let extremes = [
         ("greatest mean", chart.lines.iter().max_by(order)),
@@ -68,23 +96,101 @@ pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
         }));
     }
     Cow::Owned(Chart {
-        title: chart.title.clone(),
-        unit: chart.unit.clone(),
         note: format!("{} Every line is in series.csv.", chart.note)
             .trim()
             .into(),
         lines,
-        areas: vec![
-            area("least to greatest", 0.0, 1.0),
-            area("10 to 90 %", 0.1, 0.9),
-        ],
+        areas: vec![area("least to greatest", whole), area("10 to 90 %", most)],
+        ..without_lines(chart)
+    })
+}
+
+/// The chart without lines and areas.
+fn without_lines(chart: &Chart) -> Chart {
+    Chart {
+        lines: Vec::new(),
+        areas: Vec::new(),
+        title: chart.title.clone(),
+        unit: chart.unit.clone(),
+        note: String::new(),
         bands: chart.bands.clone(),
         markers: chart.markers.clone(),
         levels: chart.levels.clone(),
         range: chart.range,
         categories: chart.categories.clone(),
+        settled_ns: chart.settled_ns,
         span_ns: chart.span_ns,
-    })
+    }
+}
+
+/// A line for each group, if all lines have one and there are few enough. Bytes have peaks that means would hide, so their
+/// bands go to the least and the greatest of all; rates of short windows are those of single packets, so the bands of
+/// others are of means.
+fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
+    let mut groups = BTreeMap::<&str, Vec<&Line>>::new();
+    for line in &chart.lines {
+        groups.entry(&line.group).or_default().push(line);
+    }
+    if groups.contains_key("") || groups.len() > most || groups.len() == chart.lines.len() {
+        return None;
+    }
+    Some(
+        groups
+            .into_iter()
+            .map(|(name, lines)| together(name, &lines, chart.unit == "B"))
+            .collect(),
+    )
+}
+
+fn together(name: &str, lines: &[&Line], peaks: bool) -> Line {
+    /// Sum and number of values, and the least and the greatest of them.
+    type At = (f64, u32, (f64, f64));
+    let mut at = BTreeMap::<u64, At>::new();
+    for line in lines {
+        let ranges = line
+            .ranges
+            .iter()
+            .copied()
+            .map(Some)
+            .chain(std::iter::repeat(None));
+        for (&(time, value), range) in line.points.iter().zip(ranges) {
+            if value.is_finite() {
+                let (low, high) = range.filter(|_| peaks).unwrap_or((value, value));
+                let all = at.entry(time).or_insert((0.0, 0, (f64::NAN, f64::NAN)));
+                *all = (
+                    all.0 + value,
+                    all.1 + 1,
+                    (all.2.0.min(low), all.2.1.max(high)),
+                );
+            }
+        }
+    }
+    let mean = |(time, all): (&u64, &At)| (*time, all.0 / f64::from(all.1));
+    let name = match lines {
+        [one] => one.name.clone(),
+        _ => format!("{name} ({})", with_groups(&lines.len().to_string())),
+    };
+    Line {
+        name,
+        group: String::new(),
+        points: at.iter().map(mean).collect(),
+        ranges: at.values().map(|all| all.2).collect(),
+        shape: lines[0].shape,
+    }
+}
+
+/// The least and the greatest value of all lines in the interval that ends at each time, where they are known.
+fn ranges(lines: &[Line]) -> BTreeMap<u64, (f64, f64)> {
+    let mut ranges = BTreeMap::new();
+    for line in lines {
+        for (point, range) in line.points.iter().zip(&line.ranges) {
+            if range.0.is_finite() && range.1.is_finite() {
+                let all = ranges.entry(point.0).or_insert(*range);
+                *all = (all.0.min(range.0), all.1.max(range.1));
+            }
+        }
+    }
+    ranges
 }
 
 /// Metrics whose names differ only in a part in the middle or at the end: `messages.*`, `pause_time_ns.*.3`.
@@ -220,6 +326,23 @@ mod tests {
             condensed.areas[1].points,
             [(10, 10.0, 90.0), (20, 20.0, 180.0)]
         );
+    }
+
+    #[test]
+    fn many_lines_are_drawn_by_group() {
+        let mut all = many(30);
+        for (place, line) in all.lines.iter_mut().enumerate() {
+            line.group = if place < 10 { "f" } else { "g" }.into();
+        }
+        let condensed = chart(&all);
+        let names: Vec<&str> = condensed.lines.iter().map(|line| &*line.name).collect();
+        assert_eq!(names, ["f (10)", "g (20)"]);
+        assert_eq!(condensed.lines[0].points, [(10, 4.5), (20, 9.0)]);
+        assert_eq!(condensed.lines[0].ranges, [(0.0, 9.0), (0.0, 18.0)]);
+        // Bytes have the peaks of the intervals.
+        all.unit = "B".into();
+        all.lines[3].ranges = vec![(0.0, 99.0), (0.0, 1.0)];
+        assert_eq!(chart(&all).lines[0].ranges[0], (0.0, 99.0));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The contents of a report: plain values that a run fills in.
 
 use serde::{Deserialize, Serialize};
+use xoff_network::messages::MessageRow;
 use xoff_network::results::Summary;
 
 /// A link that pauses stopped.
@@ -46,6 +47,12 @@ pub struct Report {
     pub topology: Topology,
     /// Charts of values over time, the most informative first.
     pub charts: Vec<Chart>,
+    /// Messages, or flows of workloads, for `flows.csv` and the charts of slowdown.
+    #[serde(skip)]
+    pub messages: Vec<MessageRow>,
+    /// Start and end of the part of the run that charts show, in nanoseconds. Without it, they show all of it.
+    #[serde(default)]
+    pub part_ns: Option<(u64, u64)>,
     /// How pauses spread.
     #[serde(default)]
     pub pauses: Pauses,
@@ -85,6 +92,10 @@ pub struct Chart {
     /// at 1,000 · i + 500. If empty, the axis is time.
     #[serde(default)]
     pub categories: Vec<String>,
+    /// When what comes up at the start has settled, in nanoseconds: if later values are far smaller, they set the value
+    /// axis, and what is above is said.
+    #[serde(default)]
+    pub settled_ns: Option<u64>,
     /// Start and end of the time axis in nanoseconds. Without it, the axis covers the whole run.
     #[serde(default)]
     pub span_ns: Option<(u64, u64)>,
@@ -99,6 +110,9 @@ pub enum Shape {
     Straight,
     /// The value stays until the next point, for states such as a configured rate.
     Hold,
+    /// Not at all: a dot for each point, and a stroke over its range. For values of things that are apart, such as the
+    /// variants of a sweep.
+    Dots,
     /// The value is the mean since the previous point, for counts over an interval that are reported at its end, such
     /// as goodput.
     Mean,
@@ -109,8 +123,16 @@ pub enum Shape {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
+    /// What it is shown together with where there are too many lines, such as the entry of the scenario that flows belong
+    /// to; empty: nothing.
+    #[serde(default)]
+    pub group: String,
     /// Time in nanoseconds and value, ordered by time. A value that is not a number is a gap.
     pub points: Vec<(u64, f64)>,
+    /// With [`Shape::Mean`], the least and the greatest value of the interval that ends at each point, drawn as a band;
+    /// with [`Shape::Dots`], the ends of a stroke. Not numbers where they are unknown. Empty, or as long as `points`.
+    #[serde(default)]
+    pub ranges: Vec<(f64, f64)>,
     /// How the line continues between points.
     #[serde(default)]
     pub shape: Shape,

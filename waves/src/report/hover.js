@@ -7,7 +7,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
     const [low, high] = plot.dataset.value.split(" ").map(Number);
     const names = plot.dataset.names?.split("\n");
     const [width, height] = [plot.width.baseVal.value, plot.height.baseVal.value - 4];
-    const lines = [...plot.querySelectorAll("path.line")].reverse().map(path =>
+    const lines = [...plot.querySelectorAll("path.line:not(.stroke)")].reverse().map(path =>
       path.getAttribute("d").split("M").filter(Boolean).map(piece => {
         const n = piece.trim().split(/\s+/).map(Number);
         return n.flatMap((_, i) => (i % 2 ? [] : [[n[i], n[i + 1]]]));
@@ -36,6 +36,10 @@ for (const figure of document.querySelectorAll("figure.chart")) {
       lines.forEach((pieces, index) => {
         if (!tips[index]) return;
         let text = "–";
+        // Points that are apart: the one of this name.
+        const slot = names ? width / names.length : 0;
+        if (names) pieces = pieces.filter(piece => Math.floor(piece[0][0] / slot) === Math.floor(x / slot))
+          .map(piece => [[x, piece[0][1]], [x, piece[0][1]]]);
         for (const piece of pieces) {
           const next = piece.findIndex(p => p[0] >= x);
           if (next < 0 || (next === 0 && piece[0][0] > x + 1)) continue;

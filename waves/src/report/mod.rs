@@ -30,9 +30,12 @@
 //! ```
 
 mod chart;
+mod columns;
 mod condense;
 mod data;
 mod decimate;
+mod fct;
+mod heat;
 mod page;
 mod pauses;
 mod scale;
@@ -45,6 +48,7 @@ pub use data::{
     Area, Band, Chart, Level, Line, Link, Marker, Node, NodeKind, PauseRow, Pauses, Report, Shape,
     Topology, Way,
 };
+pub use xoff_network::messages::MessageRow;
 pub use xoff_network::results::{
     Drop, Expectation, Fault, Finding, FindingKind, Injection, Monitored, Op, State, Summary,
     SummaryVersion,

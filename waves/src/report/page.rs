@@ -4,16 +4,19 @@ use maud::{Markup, PreEscaped, html};
 
 mod findings;
 mod first;
+mod flows;
+mod jobs;
 
 use super::chart::{self, Frame};
-use super::condense;
 use super::data::{Chart, Report};
 use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
 use super::topology;
+use super::{condense, fct, heat};
 use crate::document::document;
+use crate::results::{self, REPORT};
 use xoff_network::results::{Drop, Expectation, Fault, FindingKind, Injection, State, Summary};
 
 impl Report {
@@ -34,13 +37,17 @@ impl Report {
                 (about(self))
                 (links(self))
                 (charts(self))
+                (flows::flows(self))
+                (fct::slowdown(self))
                 (spread(self))
+                (jobs::jobs(&summary.jobs))
                 (drops(&summary.drops))
                 (faults(&summary.faults))
                 (injections(&summary.injections))
                 (repeat(self))
                 (settings(&summary.settings))
                 (metrics(summary))
+                (files(&summary.files))
                 footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
             @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
@@ -241,14 +248,30 @@ fn spread(report: &Report) -> Markup {
 
 fn charts(report: &Report) -> Markup {
     let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
-    let charts: Vec<Chart> = (report.charts.iter())
+    let mut charts: Vec<Chart> = (report.charts.iter())
         .map(|chart| condense::chart(chart).into_owned())
         .collect();
+    for chart in &mut charts {
+        chart.span_ns = chart.span_ns.or(report.part_ns);
+    }
     let wide = Frame::wide(&charts);
     let narrow = Frame::narrow(&charts);
     html! {
         @if !charts.is_empty() {
             h2 { "Over time" }
+            @if let (Some(whole), Some(part)) = (span, report.part_ns) {
+                // The first chart that is not empty.
+                @let filled = |chart: &&Chart| chart.lines.iter().flat_map(|line| &line.points).any(|point| point.1 > 0.0);
+                @let chart = charts.iter().find(filled).unwrap_or(&charts[0]);
+                figure.strip {
+                    figcaption { p.note {
+                        "Shown is the part from " (time(part.0)) " to " (time(part.1)) ", where it happened. This is the whole run: "
+                        (chart.title.to_lowercase()) "."
+                    } }
+                    (chart::strip(chart, wide, whole, part, "chart wide"))
+                    (chart::strip(chart, narrow, whole, part, "chart narrow"))
+                }
+            }
             div.charts { @for chart in &charts {
                 @let unit = chart::heading_unit(chart);
                 figure.chart {
@@ -261,6 +284,18 @@ fn charts(report: &Report) -> Markup {
                     (chart::svg(chart, narrow, span, "chart narrow"))
                 }
             } }
+            @let (from, to) = report.part_ns.or(span).unwrap_or((0, 1));
+            @let many = |chart: &&Chart| chart.lines.len() > condense::MOST_LINES && heat::varies(chart, from, to);
+            @for chart in report.charts.iter().filter(many).take(MOST_HEAT_MAPS) {
+                figure.heat {
+                    figcaption {
+                        h3 { (chart.title) ", line by line" }
+                        p.note { (heat::note(chart, from, to)) }
+                    }
+                    (heat::svg(chart, 960.0, from, to, "wide"))
+                    (heat::svg(chart, 380.0, from, to, "narrow"))
+                }
+            }
         }
     }
 }
@@ -334,6 +369,35 @@ fn repeat(report: &Report) -> Markup {
     }
 }
 
+/// Links to the other files of the run, which lie beside the page.
+fn files(files: &[String]) -> Markup {
+    let others = || files.iter().filter(|file| *file != REPORT);
+    html! {
+        @if others().next().is_some() {
+            h2.links-to { "Files" }
+            ul.links-to { @for file in others() { li {
+                a href=(format!("./{file}")) { (file) }
+                @if let Some(what) = contents(file) { " " span.muted { (what) } }
+            } } }
+        }
+    }
+}
+
+/// What a file of results has, in a few words.
+fn contents(file: &str) -> Option<&'static str> {
+    let what = match file {
+        results::SUMMARY => "settings, findings, expectations, metrics",
+        results::SERIES => "all lines of the charts, by time",
+        results::FLOWS => "a row for each message, or each flow of a workload",
+        results::METRICS => "a row for each metric, with its unit",
+        results::SPANS => "when each port was paused",
+        results::PICTURE => "the first chart",
+        results::CAPTURE => "the captured frames",
+        _ => return None,
+    };
+    Some(what)
+}
+
 fn settings(settings: &serde_json::Value) -> Markup {
     let mut rows = Vec::new();
     flatten(String::new(), settings, &mut rows);
@@ -393,6 +457,8 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
+/// Charts of many lines that are also drawn line by line.
+const MOST_HEAT_MAPS: usize = 2;
 /// Deadlocks and storms that are marked in the picture of pauses.
 const MOST_MARKS: usize = 6;
 /// Maximum number of rows in a table whose rows are of interest one by one. If there are more, the most informative

@@ -67,9 +67,14 @@ fn both(rules: fn(&Palette) -> String) -> String {
 const PICTURE_SHAPES: &str = "\
 svg text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;font-variant-numeric:tabular-nums}
 svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}
+svg .dot{stroke-width:7;stroke-linecap:round}
+svg .stroke{stroke-width:2.5;stroke-opacity:.45}
 svg .d1{stroke-dasharray:6 4}
 svg .d2{stroke-dasharray:1.5 4}
 svg .area{fill-opacity:.16;stroke:none}
+svg .cells{fill:none}
+svg .dots{fill:none;stroke-width:3.5;stroke-linecap:round;stroke-opacity:.7}
+svg .range{stroke:none}
 svg .grid,svg .axis,svg .marker{stroke-width:1;shape-rendering:crispEdges}
 svg .marker{stroke-dasharray:2 3}
 svg .level{stroke-width:1.2;stroke-dasharray:7 3 1.5 3;fill:none}
@@ -109,6 +114,8 @@ fn picture_colours(palette: &Palette) -> String {
          svg .row{{fill:{grid}}}\n\
          svg .band,svg .chosen{{fill:{}}}\n\
          svg .area{{fill:{}}}\n\
+         svg .cells{{stroke:{}}}\n\
+         svg .dots{{stroke:{axis}}}\n\
          svg .wire{{stroke:{axis}}}\n\
          svg .stopped{{stroke:{}}}\n\
          svg text.lost{{fill:{}}}\n\
@@ -124,6 +131,7 @@ fn picture_colours(palette: &Palette) -> String {
          svg .cycle.head{{fill:{};stroke:{paper};stroke-width:1}}\n",
         palette.lines[1],
         palette.lines[0],
+        palette.lines[0],
         palette.lines[1],
         bad,
         palette.lines[3],
@@ -132,7 +140,7 @@ fn picture_colours(palette: &Palette) -> String {
         palette.lines[3]
     );
     for (index, colour) in palette.lines.iter().enumerate() {
-        rules += &format!("svg .c{index}{{stroke:{colour}}}\n");
+        rules += &format!("svg .c{index}{{stroke:{colour}}}\nsvg .r{index}{{fill:{colour}}}\n");
     }
     rules
 }
@@ -160,6 +168,11 @@ fn page_colours(palette: &Palette) -> String {
          .verdict.bad{{border-color:{bad}}}\n\
          .bar{{background:{bar}}}\n"
     )
+}
+
+/// Returns the class of the band around line number `index`.
+pub fn range_class(index: usize) -> String {
+    format!("range r{}", index % LINE_COLOURS)
 }
 
 /// Returns the class of line number `index`: colour and dash.

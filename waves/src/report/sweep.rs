@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use maud::{PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{Chart, Line};
+use super::data::{Chart, Line, Shape};
 use super::scale::metric;
 use super::style::page_rules;
 use super::text::clean;
@@ -161,6 +161,10 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| sum / values.len() as f64)
 }
 
+/// Distance of two dots of a name, of which each has 1,000.
+const BESIDE: u64 = 90;
+/// Outcomes of a variant that are told, those of most runs first.
+const MOST_OUTCOMES: usize = 3;
 /// Charts that are drawn side by side, at most.
 const MOST_MULTIPLES: usize = 6;
 /// Runs that are drawn side by side, at most: the table has all.
@@ -305,8 +309,29 @@ impl Sweep {
         std::iter::once(goodput).chain(tiers).collect()
     }
 
-    /// Returns the charts: figures over the points. Figures that are zero or missing at all points are left out.
+    /// The runs of each combination of the keys without `seed`, by its values, in their order.
+    fn variants(&self) -> Vec<(String, Vec<&Summary>)> {
+        let seed = self.keys.iter().position(|key| key == "seed");
+        let alone = self.keys.len() == 1;
+        let mut variants: Vec<(String, Vec<&Summary>)> = Vec::new();
+        for point in &self.points {
+            let values = point.values.iter().enumerate();
+            let values = values.filter(|(place, _)| alone || Some(*place) != seed);
+            let values: Vec<&str> = values.map(|(_, value)| &**value).collect();
+            let name = values.join(", ");
+            match variants.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, runs)) => runs.push(&point.summary),
+                None => variants.push((name, vec![&point.summary])),
+            }
+        }
+        variants
+    }
+
+    /// Returns the charts: figures of the variants, as a dot each, which over several seeds is the median, with a stroke over
+    /// 95 % of the runs. Figures that are zero or missing everywhere are left out.
     pub fn charts(&self) -> Vec<Chart> {
+        let variants = self.variants();
+        let seeds = variants.iter().any(|(_, runs)| runs.len() > 1);
         let mut charts: Vec<Chart> = Vec::new();
         for (title, unit, (name, _, value)) in FIGURES {
             let (divisor, unit) = if unit == "ns" {
@@ -314,39 +339,94 @@ impl Sweep {
             } else {
                 (1.0, unit)
             };
-            let at = |(place, point): (usize, &SweepPoint)| {
-                let value = value(&point.summary).unwrap_or(f64::NAN);
-                (1_000 * place as u64 + 500, value / divisor)
+            let figures = |runs: &[&Summary]| {
+                let mut all: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+                all.sort_by(f64::total_cmp);
+                match all.is_empty() {
+                    true => [f64::NAN; 3],
+                    false => [0.025, 0.5, 0.975].map(|part| condense::rank(&all, part) / divisor),
+                }
             };
-            let points: Vec<(u64, f64)> = self.points.iter().enumerate().map(at).collect();
-            if points
+            let all: Vec<[f64; 3]> = variants.iter().map(|(_, runs)| figures(runs)).collect();
+            if all
                 .iter()
-                .all(|(_, value)| value.is_nan() || *value == 0.0)
+                .all(|[_, median, _]| median.is_nan() || *median == 0.0)
             {
                 continue;
             }
             if charts.last().is_none_or(|chart| chart.title != title) {
+                let over = match seeds {
+                    true => " The dot is the median of the seeds, the stroke has 95 % of them.",
+                    false => "",
+                };
                 charts.push(Chart {
                     title: title.into(),
                     unit: unit.into(),
-                    note: format!("Over {}.", self.keys.join(", ")),
-                    categories: self
-                        .points
-                        .iter()
-                        .map(|point| point.values.join(", "))
-                        .collect(),
+                    note: format!("Over {}.{over}", self.keys.join(", ")),
+                    categories: variants.iter().map(|(name, _)| name.clone()).collect(),
                     ..Chart::default()
                 });
             }
             if let Some(chart) = charts.last_mut() {
                 chart.lines.push(Line {
                     name: name.into(),
-                    points,
+                    points: (all.iter().enumerate())
+                        .map(|(place, [_, median, _])| (1_000 * place as u64 + 500, *median))
+                        .collect(),
+                    ranges: all.iter().map(|[low, _, high]| (*low, *high)).collect(),
+                    shape: Shape::Dots,
                     ..Line::default()
                 });
             }
         }
+        for chart in &mut charts {
+            // Beside each other, so that equal ones are seen.
+            let half = (chart.lines.len() as u64 - 1) * BESIDE / 2;
+            for (place, line) in chart.lines.iter_mut().enumerate() {
+                for point in &mut line.points {
+                    point.0 = point.0 + place as u64 * BESIDE - half;
+                }
+            }
+        }
         charts
+    }
+
+    /// What happened in each variant, and in how many of its runs.
+    fn outcomes(&self) -> Vec<(String, Vec<(&str, usize)>)> {
+        let mut all = Vec::new();
+        for (name, runs) in self.variants() {
+            let mut said: Vec<(&str, usize)> = Vec::new();
+            for answer in runs.iter().filter_map(|run| run.answer.as_ref()) {
+                match said.iter_mut().find(|(other, _)| *other == answer.headline) {
+                    Some((_, count)) => *count += 1,
+                    None => said.push((&answer.headline, 1)),
+                }
+            }
+            said.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            all.push((name, said));
+        }
+        all
+    }
+
+    /// Renders what happened in each variant.
+    fn summary(&self) -> Markup {
+        let outcomes = self.outcomes();
+        let any = outcomes.iter().any(|(_, said)| !said.is_empty());
+        html! {
+            @if any {
+                table.stack.outcomes { tbody { @for (name, said) in &outcomes { tr {
+                    td { strong { (name) } }
+                    td {
+                        @for (headline, count) in said.iter().take(MOST_OUTCOMES) {
+                            div { (headline) @if *count > 1 { span.muted { " (" (count) " runs)" } } }
+                        }
+                        @if said.len() > MOST_OUTCOMES {
+                            div.muted { "and " (said.len() - MOST_OUTCOMES) " other outcomes" }
+                        }
+                    }
+                } } } }
+            }
+        }
     }
 
     /// Renders the whole page.
@@ -357,6 +437,7 @@ impl Sweep {
             main {
                 p.name.muted { "Xoff sweep over " code { (self.keys.join(", ")) } }
                 h1 { (self.title) }
+                (self.summary())
                 h2 { "Runs" }
                 div.scroll { table {
                     thead { tr { th { "report" } @for name in self.head() { th.number { (name) } } } }
@@ -625,6 +706,15 @@ mod tests {
                 .html()
                 .contains("<h3>utilization of links l → s in %</h3>")
         );
+        let charts = sweep.charts();
+        assert_eq!(charts[0].categories, ["base", "two"]);
+        let line = &charts[0].lines[0];
+        assert_eq!(line.shape, Shape::Dots);
+        assert_eq!(line.ranges, [(8e9, 12e9), (7.5e9, 7.5e9)]);
+        // Dots are not joined: each is a path of its own, without length.
+        let picture = charts[0].svg();
+        let dots = picture.split("class=\"dot line c0\" d=\"").nth(1).unwrap();
+        assert_eq!(dots.split('"').next().unwrap().matches('M').count(), 2);
         sweep.keys[1] = "duration".into();
         assert_eq!(sweep.over_seeds(), []);
     }
@@ -635,7 +725,8 @@ mod tests {
         let titles: Vec<&str> = charts.iter().map(|chart| chart.title.as_str()).collect();
         assert_eq!(titles, ["Goodput"]);
         assert_eq!(charts[0].categories, ["2", "4"]);
-        assert_eq!(charts[0].lines[0].points, [(500, 36e9), (1_500, 36e9)]);
+        assert_eq!(charts[0].lines[0].points, [(410, 36e9), (1_410, 36e9)]);
+        assert_eq!(charts[0].lines[1].points, [(500, 18e9), (1_500, 9e9)]);
         let page = sweep().html();
         assert!(
             page.contains("data-names=\"2\n4\"")

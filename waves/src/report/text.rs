@@ -10,7 +10,7 @@ fn em(character: char) -> f64 {
     match character {
         'i' | 'j' | 'l' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' | ' ' => 0.33,
         'f' | 't' | 'r' | '(' | ')' | '[' | ']' | '/' | '-' => 0.42,
-        'm' | 'w' | 'M' | 'W' | '@' | '%' | '→' | '…' => 0.95,
+        'm' | 'w' | 'M' | 'W' | '@' | '%' | '→' | '…' | '×' => 0.95,
         'A'..='Z' | '_' => 0.7,
         '\0'..='\u{2e7f}' => 0.6,
         // Beyond Latin, Greek and similar scripts, a character can be as wide as it is high.

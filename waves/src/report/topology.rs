@@ -32,6 +32,8 @@ const LEAST_STOPPED: f64 = 2.5;
 const MOST_NUMBERS: usize = 12;
 /// Rows of the table of links.
 const MOST_LINKS: usize = 8;
+/// Bundles of cables of a group of nodes with a number each, if all have the same.
+const MOST_ALIKE: usize = 3;
 /// Cables of a kind other than the most common one are listed by name if there are at most this many of them.
 const MOST_NAMED: usize = 3;
 
@@ -306,9 +308,29 @@ pub fn svg(topology: &Topology, seen: &Seen<'_>, room: f64, duration_ns: u64) ->
     for (ends, count) in largest(&wires, |wire| wire.lost) {
         put(" lost", ends, 0.68, number("✕", count));
     }
-    for (&(a, b), wire) in &wires {
-        if a != b && !(alone(a) && alone(b)) {
-            put("", (a, b), 0.5, format!("{} ×", wire.cables.len()));
+    let of_group = |(a, b): (usize, usize), wire: &Wire<'_>| {
+        let group = if alone(a) { b } else { a };
+        (a != b && !alone(group)).then_some((group, wire.cables.len()))
+    };
+    // Of a group with many bundles of the same number, the number is said once.
+    let mut alike = BTreeMap::<_, Vec<(usize, usize)>>::new();
+    for (ends, wire) in &wires {
+        if let Some(same) = of_group(*ends, wire) {
+            alike.entry(same).or_default().push(*ends);
+        }
+    }
+    for ((_, cables), bundles) in alike {
+        if bundles.len() > MOST_ALIKE {
+            put(
+                "",
+                bundles[bundles.len() / 2],
+                0.5,
+                format!("{cables} × each"),
+            );
+        } else {
+            for ends in bundles {
+                put("", ends, 0.5, format!("{cables} ×"));
+            }
         }
     }
     for (ends, count) in largest(&wires, |wire| wire.marks) {

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `summary.json` | [`Summary`]: settings, digest, expectations, metrics |
 //! | `series.csv` | every line of every chart as a column, by time |
+//! | `flows.csv` | a row for each message, or each flow of a workload: when it began and ended, and its slowdown |
+//! | `metrics.csv` | a row for each metric, with its unit in a column of its own |
 //! | `spans.csv` | the spans of charts that have them: when each port was paused |
 //! | `report.html` | [`Report::html`]: the same for people |
 //! | `goodput.svg` | the first chart |
@@ -13,6 +15,8 @@
 //! names above and a `capture.pcapng`, and leaves all others.
 
 mod error;
+mod flows;
+mod metrics;
 mod series;
 mod spans;
 
@@ -28,6 +32,10 @@ pub use error::{Error, Result};
 pub const SUMMARY: &str = "summary.json";
 /// The name of the file with values over time.
 pub const SERIES: &str = "series.csv";
+/// The name of the file with messages.
+pub const FLOWS: &str = "flows.csv";
+/// The name of the file with metrics.
+pub const METRICS: &str = "metrics.csv";
 /// The name of the file with spans of time.
 pub const SPANS: &str = "spans.csv";
 /// The name of the page.
@@ -86,7 +94,7 @@ impl OutDir {
             return Ok(());
         };
         // Summaries of version 1 list no files, so the standard ones are always removed.
-        let always = [SERIES, SPANS, REPORT, PICTURE, CAPTURE].map(String::from);
+        let always = [SERIES, FLOWS, METRICS, SPANS, REPORT, PICTURE, CAPTURE].map(String::from);
         let files = always
             .into_iter()
             .chain(earlier.files)
@@ -129,8 +137,8 @@ impl OutDir {
         self.path.join(name)
     }
 
-    /// Writes `series.csv`, `spans.csv` if a chart has any, `goodput.svg` (the first chart), `report.html` and finally
-    /// `summary.json`, and returns the path of the page.
+    /// Writes `series.csv`, `flows.csv`, `metrics.csv`, `spans.csv` if a chart has any, `goodput.svg` (the first chart),
+    /// `report.html` and finally `summary.json`, and returns the path of the page.
     ///
     /// Of the summary's files, those that do not exist are left out.
     ///
@@ -139,6 +147,10 @@ impl OutDir {
     /// Fails if a file cannot be written.
     pub fn write_all(&self, report: &Report) -> Result<PathBuf> {
         self.write_series(&report.charts)?;
+        self.write(FLOWS, |file| flows::write(file, &report.messages))?;
+        self.write(METRICS, |file| {
+            metrics::write(file, &report.summary.metrics)
+        })?;
         if report.charts.iter().any(|chart| !chart.bands.is_empty()) {
             self.write_spans(&report.charts)?;
         }
@@ -169,7 +181,8 @@ impl OutDir {
     /// Writes `series.csv`, with one row for each time at which anything has a value and `time_ns` as the first
     /// column.
     ///
-    /// Each line has a column, named `chart: line (unit)`. A field is empty if there is no value at that time.
+    /// Each line has a column, named `chart: line (unit)`. If it has ranges, two more follow: `chart: line, least (unit)`
+    /// and `chart: line, greatest (unit)`. A field is empty if there is no value at that time.
     ///
     /// # Errors
     ///

@@ -54,11 +54,25 @@ fn columns(charts: &[Chart]) -> Vec<Column> {
             } else {
                 format!(" ({})", chart.unit)
             };
-            columns.push(Column {
-                name: format!("{}: {}{unit}", chart.title, line.name),
-                points: line.points.clone(),
-                next: 0,
-            });
+            let mut column = |what: &str, points| {
+                columns.push(Column {
+                    name: format!("{}: {}{what}{unit}", chart.title, line.name),
+                    points,
+                    next: 0,
+                });
+            };
+            column("", line.points.clone());
+            if !line.ranges.is_empty() {
+                let ranges = || line.points.iter().zip(&line.ranges);
+                column(
+                    ", least",
+                    ranges().map(|(point, range)| (point.0, range.0)).collect(),
+                );
+                column(
+                    ", greatest",
+                    ranges().map(|(point, range)| (point.0, range.1)).collect(),
+                );
+            }
         }
     }
     for column in &mut columns {

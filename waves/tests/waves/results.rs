@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use xoff_waves::report::{Band, Chart, Expectation, Line, Op, Report, Summary};
+use xoff_waves::report::{Band, Chart, Expectation, Line, MessageRow, Op, Report, Summary};
 use xoff_waves::results::OutDir;
 
 fn line(name: &str, points: &[(u64, f64)]) -> Line {
@@ -62,6 +62,92 @@ fn series_have_a_column_a_line() {
     "#);
 }
 
+/// Reads a table as pandas does: the type of each column, `None` for an empty one.
+fn types(path: &std::path::Path) -> Vec<(String, Option<&'static str>)> {
+    let text = fs::read_to_string(path).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<String> = reader.headers().unwrap().iter().map(String::from).collect();
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let of = |(place, name): (usize, String)| {
+        let fields = rows.iter().map(|row| &row[place]);
+        let filled: Vec<&str> = fields.filter(|field| !field.is_empty()).collect();
+        let all = |is: fn(&str) -> bool| filled.iter().all(|field| is(field));
+        let kind = match filled.is_empty() {
+            true => None,
+            false if all(|field| field.parse::<u64>().is_ok()) => Some("int"),
+            false if all(|field| field.parse::<f64>().is_ok()) => Some("float"),
+            false => Some("text"),
+        };
+        (name, kind)
+    };
+    names.into_iter().enumerate().map(of).collect()
+}
+
+#[test]
+fn tables_have_numbers_without_units() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let row = |end_ns, slowdown| MessageRow {
+        group: "f".into(),
+        flow: "f.a".into(),
+        from: "a".into(),
+        to: "b".into(),
+        class: 3,
+        start_ns: 10,
+        end_ns,
+        bytes: 4096,
+        ideal_ns: 5,
+        slowdown,
+    };
+    let mut report = report();
+    report.messages = vec![
+        row(Some(30), Some(4.0)),
+        row(Some(20), Some(2.25)),
+        row(None, None),
+    ];
+    report
+        .summary
+        .metrics
+        .insert("goodput_gbps.f.a".into(), 1.5);
+    out.write_all(&report).unwrap();
+    let text = fs::read_to_string(out.file("flows.csv")).unwrap();
+    assert!(text.ends_with("\nf,f.a,a,b,3,10,,4096,5,\n"), "{text}");
+    let kinds = |file| {
+        types(&out.file(file))
+            .into_iter()
+            .map(|(_, kind)| kind.unwrap())
+            .collect::<Vec<_>>()
+    };
+    let text = "text";
+    let (int, float) = ("int", "float");
+    assert_eq!(
+        kinds("flows.csv"),
+        [text, text, text, text, int, int, int, int, int, float]
+    );
+    assert_eq!(kinds("metrics.csv"), [text, text, text, float, text]);
+    let metrics = fs::read_to_string(out.file("metrics.csv")).unwrap();
+    assert!(
+        metrics.contains("\ngoodput_gbps.f.a,goodput_gbps,f.a,1.5,Gb/s\n"),
+        "{metrics}"
+    );
+}
+
+#[test]
+fn bands_have_columns_for_their_ends() {
+    let root = tempfile::tempdir().unwrap();
+    let out = OutDir::create(root.path(), "tiny").unwrap();
+    let mut charts = report().charts;
+    charts[0].lines[1].ranges = vec![(f64::NAN, f64::NAN), (-2.0, 3.0)];
+    let path = out.write_series(&charts).unwrap();
+    insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r#"
+    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s),"Rate: c, least (b/s)","Rate: c, greatest (b/s)"
+    5,,,,
+    10,40000000000,,,
+    20,0.1,-1,-2,3
+    20,0.3,,,
+    "#);
+}
+
 #[test]
 fn spans_have_a_row_each() {
     let root = tempfile::tempdir().unwrap();
@@ -97,7 +183,9 @@ fn all_files_are_there_and_nothing_else() {
         assert_eq!(
             names,
             [
+                "flows.csv",
                 "goodput.svg",
+                "metrics.csv",
                 "rate.svg",
                 "report.html",
                 "series.csv",

@@ -62,6 +62,25 @@ impl Detector {
             .collect()
     }
 
+    /// What stops traffic at the last observation, deadlocks and pause storms, in the words of one who does not know yet how
+    /// it ends.
+    pub fn broken(&self, simulation: &Simulation) -> Vec<Finding> {
+        let cycles = self.deadlocks().filter(|cycle| cycle.opened.is_none());
+        let cycles = cycles.map(|cycle| of_cycle(cycle, simulation));
+        let storms = self.storms();
+        let storms = storms.iter().filter(|storm| storm.to.is_none());
+        let storms = storms.map(|storm| Finding {
+            text: format!(
+                "{} pauses class {} since {}",
+                name(simulation, storm.origin),
+                storm.link.class,
+                at(storm.from)
+            ),
+            ..self.of_storm(storm, simulation)
+        });
+        cycles.chain(storms).collect()
+    }
+
     /// What probes of Pingmesh tell until now.
     pub fn probed(&self, simulation: &Simulation) -> Vec<Finding> {
         pingmesh::findings(simulation, self.began)

@@ -184,11 +184,14 @@ fn the_third_flow_locks_the_ring() {
     let mut recorder = Recorder::new(&simulation);
     let mut records = Vec::new();
     let mut delivered = 0;
+    let mut told = None;
     while simulation.now() < us(1_500) {
         let next = simulation.now() + Duration::from_us(7);
         let observe = |frames: &[Record]| records.extend_from_slice(frames);
         simulation.run_until_observed(next, observe).unwrap();
-        recorder.sample(&simulation);
+        recorder.sample(&mut simulation);
+        let mut broken = recorder.detector().broken(&simulation).into_iter();
+        told = told.or_else(|| Some((simulation.now(), broken.next()?)));
         if simulation.now() == us(700) {
             let flows = simulation.flows().iter();
             delivered = flows
@@ -208,6 +211,16 @@ fn the_third_flow_locks_the_ring() {
     assert_eq!(since, starts);
     assert_eq!(Some(cycle.closed), starts.into_iter().max());
     assert!(cycle.locked.is_some() && cycle.opened.is_none());
+    // It is told while the run goes on, soon after it has closed.
+    let (at, finding) = told.unwrap();
+    assert_eq!(
+        (finding.kind, finding.from_ns),
+        (FindingKind::Deadlock, ns(cycle.closed))
+    );
+    assert!(
+        at.saturating_since(cycle.closed) < Duration::from_us(30),
+        "{at}"
+    );
     for dependency in &cycle.dependencies {
         // An ingress queue pauses with the first frame of 1,086 bytes above 40,000; what was on the way comes later.
         assert!(

@@ -20,6 +20,10 @@ pub enum Scope {
     Workload,
     /// Each workload, as quantiles over its flows: `slowdown.web.p99`.
     WorkloadQuantile,
+    /// Each job, which is an entry of flows with a pattern or with answers: `job_rounds.reduce`.
+    Job,
+    /// Each job, as quantiles over its rounds: `job_completion_ns.reduce.p50`.
+    JobQuantile,
     /// Each host: `cnps_tx.a`.
     Host,
     /// Each switch: `ecn_marked.s`.
@@ -50,6 +54,8 @@ impl Scope {
             Self::Quantile => ("each flow", ".FLOW.QUANTILE"),
             Self::Workload => ("each workload", ".FLOW"),
             Self::WorkloadQuantile => ("each workload", ".FLOW.QUANTILE"),
+            Self::Job => ("each job", ".FLOW"),
+            Self::JobQuantile => ("each job", ".FLOW.QUANTILE"),
             Self::Host => ("each host", ".HOST"),
             Self::Switch => ("each switch", ".SWITCH"),
             Self::Node => ("each host and switch", ".NODE"),
@@ -135,6 +141,17 @@ quantities! {
     Slowdown = "slowdown", WorkloadQuantile;
     /// Flows that have started and not finished.
     FlowsUnfinished = "flows_unfinished", Workload;
+    /// Rounds of a pattern, or requests with their answers, that are over within the measured window.
+    JobRounds = "job_rounds", Job;
+    /// From the first post of a round until the last host has seen all of its messages, in nanoseconds; of requests until
+    /// the answer has arrived.
+    JobCompletionNs = "job_completion_ns", JobQuantile;
+    /// How much later the last host of a round was than the median one, in nanoseconds.
+    StragglerNs = "straggler_ns", JobQuantile;
+    /// Bytes that each host has to send in a round at least, over the median time of a round: of an all-reduce 2 (n − 1)/n
+    /// of the data, of all-gather, reduce-scatter and all-to-all (n − 1)/n; of an incast and of queries what the one host
+    /// receives, in Gb/s.
+    BusBandwidthGbps = "bus_bandwidth_gbps", Job;
     /// Part of the line's time that frames fill, with preambles and gaps, 0 to 1.
     WireUtilization = "wire_utilization", Port;
     /// Part of what all links from one group of switches to another could carry that frames fill, with preambles and
@@ -398,9 +415,9 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     };
     let read = match quantity.scope() {
         Scope::Network => return None,
-        Scope::Flow | Scope::Workload => Subject::Flow(name(text)?),
+        Scope::Flow | Scope::Workload | Scope::Job => Subject::Flow(name(text)?),
         Scope::Host | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
-        Scope::Quantile | Scope::WorkloadQuantile => {
+        Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
             let (flow, part) = last?;
             Subject::Quantile(name(flow)?, quantile(part)?)
         }
@@ -431,6 +448,9 @@ mod tests {
             "flow_completion_ns.web.p99",
             "slowdown.web.p50",
             "flows_unfinished.web",
+            "job_rounds.reduce",
+            "job_completion_ns.reduce.p50",
+            "bus_bandwidth_gbps.reduce",
             "pause_time_ns.t0.3",
             "queue_bytes.t0.3.p90",
             "wire_utilization.a0.0",

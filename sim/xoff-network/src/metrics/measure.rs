@@ -10,10 +10,11 @@ use xoff_sim::switch::{DropReason, PortCounters};
 use xoff_sim::time::Time;
 use xoff_sim::wire::PRIORITIES;
 
+use super::jobs;
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::detect::Detector;
 use crate::plan::{CHECKED, Plan, bits_per_second};
-use crate::scenario::{Scenario, Series};
+use crate::scenario::{Job, Scenario, Series};
 use crate::{Simulation, Station};
 
 /// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
@@ -107,17 +108,19 @@ pub fn lost_on_links(
 pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
     let whole = scenario.expanded().expect(CHECKED);
     let plan = Plan::new(&whole);
-    let (_, series) = whole.connections();
-    names_of(&plan, &series)
+    let (flows, series) = whole.connections();
+    let (_, jobs) = whole.gates(&flows);
+    names_of(&plan, &series, &jobs)
 }
 
-fn names_of(plan: &Plan, series: &[Series]) -> BTreeSet<Metric> {
+fn names_of(plan: &Plan, series: &[Series], jobs: &[Job]) -> BTreeSet<Metric> {
     let (hosts, ports) = (plan.hosts, &plan.ports);
     let nodes: Vec<Arc<str>> = plan.names.iter().map(|name| Arc::from(&**name)).collect();
     let named = |series: &Series| Arc::from(&*series.name);
     let flows: Vec<Arc<str>> = series.iter().map(named).collect();
     let workloads = series.iter().filter(|series| series.workload);
     let workloads: Vec<Arc<str>> = workloads.map(named).collect();
+    let jobs: Vec<Arc<str>> = jobs.iter().map(|job| Arc::from(&*job.name)).collect();
     let [switch_reasons, host_reasons] = [false, true].map(reasons);
     let mut names = BTreeSet::new();
     for &quantity in Quantity::ALL {
@@ -132,9 +135,13 @@ fn names_of(plan: &Plan, series: &[Series]) -> BTreeSet<Metric> {
             Scope::Workload => workloads.iter().for_each(|flow| {
                 add(Subject::Flow(flow.clone()));
             }),
-            Scope::Quantile | Scope::WorkloadQuantile => {
+            Scope::Job => jobs.iter().for_each(|job| {
+                add(Subject::Flow(job.clone()));
+            }),
+            Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
                 let flows = match quantity.scope() {
                     Scope::Quantile => &flows,
+                    Scope::JobQuantile => &jobs,
                     _ => &workloads,
                 };
                 for flow in flows {
@@ -421,7 +428,7 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
 }
 
 /// Quantiles of values, by their names; NaN when there is no value.
-fn quantiles(
+pub(super) fn quantiles(
     quantity: Quantity,
     name: &Arc<str>,
     mut values: Vec<u64>,
@@ -482,7 +489,14 @@ fn of_series(simulation: &Simulation, series: &Series, from: Time) -> Metrics {
             let end = delivered.last().map(|message| message.at);
             let whole = finished && sender.failed().is_none();
             if let Some(end) = end.filter(|end| whole && *end >= from) {
-                let time = end.saturating_since(flow.start).as_ps();
+                // A flow that waits for others begins with its first message.
+                let begin = match flow.waits {
+                    true => sender
+                        .due_at(0)
+                        .map_or(flow.start, |due| due.max(flow.start)),
+                    false => flow.start,
+                };
+                let time = end.saturating_since(begin).as_ps();
                 completions.push(time);
                 // The steps of a ring are never alone.
                 slowdowns.extend(flow.ideal.map(|alone| {
@@ -575,6 +589,9 @@ pub(super) fn metrics(
         }
     }
     let (sum, squares) = (alone.iter()).fold((0.0, 0.0), |all, x| (all.0 + x, all.1 + x * x));
+    for job in simulation.jobs() {
+        metrics.extend(jobs::of_job(simulation, job, from));
+    }
     let jain = sum * sum / (alone.len() as f64 * squares);
     metrics.insert(Metric::network(Quantity::JainIndex), jain);
     for drop in dropped(simulation) {

@@ -2,9 +2,12 @@
 //!
 //! | module | what is in it |
 //! |---|---|
+//! | `credit` | what flows have delivered, never faster than a line carries it |
 //! | [`key`] | [`Metric`]: the name of a metric, and [`Quantity`]: what it measures |
+//! | [`jobs`] | rounds of jobs |
 //! | [`measure`] | [`Metrics`]: values by name; which metrics a scenario has; how they are read |
 //! | [`recorder`] | [`Recorder`]: measures while the simulation runs, and takes [`Samples`] |
+//! | `windows` | the least and the greatest of rates between two samples |
 //!
 //! ```
 //! use xoff_network::Simulation;
@@ -27,10 +30,13 @@
 //! # Ok::<(), xoff_network::SimulationError>(())
 //! ```
 
+mod credit;
+pub mod jobs;
 pub mod key;
 pub mod measure;
 pub mod recorder;
+mod windows;
 
 pub use key::{Metric, Quantile, Quantity, Scope, Subject};
 pub use measure::{Dropped, Metrics, dropped, lost_on_links, names, nic_cycles};
-pub use recorder::{Recorder, Samples};
+pub use recorder::{Interval, Recorder, Samples, Tally};

@@ -3,16 +3,100 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::kernel::{Node, NodeId, PortId};
+use xoff_sim::kernel::NodeId;
 use xoff_sim::link::FaultInjector;
-use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::switch::Level;
+use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
 
+use super::credit::Credits;
 use super::measure::{self, Metrics};
+use super::windows::{Windows, wire_times};
 use super::{Metric, Quantity};
 use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::scenario::Series;
 use crate::{FlowEnds, Simulation, Station};
+
+/// What a value was in the interval that ends at a sample. Least and greatest of a rate are those of windows of a fixed
+/// length that ended in the interval: not numbers if none did.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// The least.
+    pub least: f64,
+    /// The mean over time.
+    pub mean: f64,
+    /// The greatest.
+    pub greatest: f64,
+}
+
+impl Interval {
+    fn of_rate(mean: f64, (least, greatest): (f64, f64)) -> Self {
+        Self {
+            least,
+            mean,
+            greatest,
+        }
+    }
+}
+
+impl From<Level> for Interval {
+    fn from(level: Level) -> Self {
+        Self {
+            least: level.least as f64,
+            mean: level.mean,
+            greatest: level.greatest as f64,
+        }
+    }
+}
+
+/// Packets of the whole network: since the start, or since the previous sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tally {
+    /// Frames that nodes dropped or that links lost.
+    pub drops: u64,
+    /// Request packets that NICs sent again.
+    pub resent: u64,
+    /// Packets that switches marked "congestion experienced".
+    pub marked: u64,
+    /// CNPs that NICs sent.
+    pub cnps: u64,
+}
+
+impl Tally {
+    /// What was counted until now.
+    fn of(simulation: &Simulation) -> Self {
+        let mut tally = Self {
+            drops: dropped(simulation).iter().sum(),
+            ..Self::default()
+        };
+        for (node, station) in simulation.stations() {
+            if let Some(nic) = station.nic_counters() {
+                // What was withdrawn before it left is granted again.
+                tally.resent += nic
+                    .get(reg::RESENT_OUT)
+                    .saturating_sub(nic.get(reg::WITHDRAWN));
+                tally.cnps += nic.get(reg::CNPS_OUT);
+            }
+            if let Some(switch) = station.switch() {
+                let marked = simulation
+                    .ports(node)
+                    .map(|port| switch.counters(port).marked);
+                tally.marked += marked.map(|marked| marked.iter().sum::<u64>()).sum::<u64>();
+            }
+        }
+        tally
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            drops: self.drops - before.drops,
+            resent: self.resent.saturating_sub(before.resent),
+            marked: self.marked - before.marked,
+            cnps: self.cnps - before.cnps,
+        }
+    }
+}
 
 /// Values over time: each series has one value for each instant in [`at_ns`](Self::at_ns).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -21,14 +105,15 @@ pub struct Samples {
     pub at_ns: Vec<u64>,
     /// Goodput of each [series](Simulation::series) since the previous sample, in bits a second; never above the line
     /// rate.
-    pub goodput: Vec<Vec<f64>>,
+    pub goodput: Vec<Vec<Interval>>,
     /// For each node, the part of the time since the previous sample in which frames held the line of its port 0, in
     /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.
-    pub wire: Vec<Vec<f64>>,
-    /// For each node, bytes waiting in the egress queues of its fullest port. Empty for hosts.
-    pub queue: Vec<Vec<f64>>,
-    /// For each node, bytes that the fullest ingress queue of a lossless class holds. Empty for hosts.
-    pub ingress: Vec<Vec<f64>>,
+    pub wire: Vec<Vec<Interval>>,
+    /// For each node, bytes waiting in the egress queues of its fullest port since the previous sample. Empty for hosts.
+    pub queue: Vec<Vec<Interval>>,
+    /// For each node, bytes that the fullest ingress queue of a lossless class held since the previous sample. Empty for
+    /// hosts.
+    pub ingress: Vec<Vec<Interval>>,
     /// For each node, the least fill at which such a queue would pause its peer. Empty for hosts, and for switches
     /// without lossless classes.
     pub xoff: Vec<Vec<f64>>,
@@ -38,20 +123,11 @@ pub struct Samples {
     pub alpha: Vec<Vec<f64>>,
     /// For each node, frames that it dropped since the previous sample, and that were lost on links that it sends to.
     pub drops: Vec<Vec<u64>>,
+    /// What happened in the whole network since the previous sample: see [`Tally`].
+    pub tallies: Vec<Tally>,
     /// For each link and class that pauses have stopped, the part of the time since the previous sample for which they
     /// did, in per cent.
-    pub paused: BTreeMap<LinkClass, Vec<f64>>,
-}
-
-/// Goodput accounting for the flows that end at one host.
-///
-/// Bytes are counted once they have been written to memory, but never faster than the line carries them: a NIC's
-/// buffer may be emptied at the rate of the bus, and a packet is written in one instant. Bytes above the line's rate
-/// are credited later, so the only bytes not counted are those still uncredited at the end.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Credit {
-    rate: LineRate,
-    flows: Vec<usize>,
+    pub paused: BTreeMap<LinkClass, Vec<Interval>>,
 }
 
 /// Measures a simulation: metrics of a window, and samples over time.
@@ -66,11 +142,10 @@ pub struct Recorder {
     from: Time,
     /// Bytes credited to each flow: until now, until the start of the window (`credited_before`), and until the last
     /// sample (`credited_last`).
-    credited: Vec<u64>,
+    credits: Credits,
     credited_before: Vec<u64>,
     credited_last: Vec<u64>,
-    credits: Vec<Credit>,
-    credited_at: Time,
+    windows: Windows,
     sampled_at: Time,
     wire: Vec<Duration>,
     /// For each switch and class, the bytes in the longest egress queue at each sample of the window.
@@ -78,6 +153,8 @@ pub struct Recorder {
     detector: Detector,
     /// Frames that each node dropped, as in [`Samples::drops`], until the last sample.
     dropped: Vec<u64>,
+    /// What was counted until the last sample.
+    tallied: Tally,
     /// Pause time of each link until the last sample.
     paused: BTreeMap<LinkClass, Duration>,
 }
@@ -88,20 +165,16 @@ impl Recorder {
         Self::with(simulation, Thresholds::default())
     }
 
+    /// When the measured window began.
+    pub const fn from(&self) -> Time {
+        self.from
+    }
+
     /// Creates a recorder whose window starts now. From the `thresholds` on pauses are reported.
     pub fn with(simulation: &Simulation, thresholds: Thresholds) -> Self {
-        let flows = simulation.flows();
         let nodes = simulation.names().len();
         let series = simulation.series().len();
-        let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
-        for (place, flow) in flows.iter().enumerate() {
-            ends.entry(flow.to).or_default().push(place);
-        }
-        let credit = |(host, flows): (NodeId, Vec<usize>)| Credit {
-            rate: simulation.network().node(host).line_rates()[0],
-            flows,
-        };
-        let credited: Vec<u64> = flows.iter().map(|flow| fresh(simulation, flow)).collect();
+        let credits = Credits::new(simulation);
         Self {
             samples: Samples {
                 at_ns: Vec::new(),
@@ -113,80 +186,62 @@ impl Recorder {
                 rate: vec![Vec::new(); series],
                 alpha: vec![Vec::new(); series],
                 drops: vec![Vec::new(); nodes],
+                tallies: Vec::new(),
                 paused: BTreeMap::new(),
             },
             before: measure::counts(simulation),
             from: simulation.now(),
-            credited_before: credited.clone(),
-            credited_last: credited.clone(),
-            credited,
-            credits: ends.into_iter().map(credit).collect(),
-            credited_at: simulation.now(),
+            credited_before: credits.bytes.clone(),
+            credited_last: credits.bytes.clone(),
+            credits,
+            windows: Windows::new(simulation),
             sampled_at: simulation.now(),
             wire: wire_times(simulation),
             queues: BTreeMap::new(),
             detector: Detector::new(simulation, thresholds),
             dropped: dropped(simulation),
+            tallied: Tally::of(simulation),
             paused: BTreeMap::new(),
         }
     }
 
     /// Restarts the measured window now.
     pub fn begin(&mut self, simulation: &Simulation) {
-        self.credit(simulation);
+        self.credits.credit(simulation);
         self.before = measure::counts(simulation);
         self.from = simulation.now();
         self.queues.clear();
         self.detector.begin(simulation);
-        self.credited_before.clone_from(&self.credited);
+        self.credited_before.clone_from(&self.credits.bytes);
     }
 
-    /// Credits flows with the bytes delivered since the last call, as far as the line carries them.
-    fn credit(&mut self, simulation: &Simulation) {
-        let flows = simulation.flows();
-        let elapsed = simulation.now().saturating_since(self.credited_at);
-        self.credited_at = simulation.now();
-        for credit in &self.credits {
-            let waiting =
-                |place: usize, credited: &[u64]| fresh(simulation, &flows[place]) - credited[place];
-            let due = credit
-                .flows
-                .iter()
-                .map(|&flow| waiting(flow, &self.credited));
-            let mut due: u64 = due.sum();
-            // Unused line time is not carried over.
-            let mut room = elapsed.as_ps() / credit.rate.byte_time().as_ps();
-            // Each flow gets its proportional part of the room; rounding remainders go to later flows.
-            for &flow in &credit.flows {
-                let bytes = waiting(flow, &self.credited);
-                let part = match room < due {
-                    true => (u128::from(bytes) * u128::from(room) / u128::from(due)) as u64,
-                    false => bytes,
-                };
-                self.credited[flow] += part;
-                room -= part;
-                due -= bytes;
-            }
-        }
+    /// Ends a window of rates now: the least and the greatest of a sample's goodput and pauses are those of the windows that
+    /// ended since the sample before.
+    pub fn end_window(&mut self, simulation: &Simulation) {
+        self.windows.end(simulation);
     }
 
     /// Takes a sample now. Does nothing when no time has passed since the last sample.
-    pub fn sample(&mut self, simulation: &Simulation) {
+    pub fn sample(&mut self, simulation: &mut Simulation) {
         let now = simulation.now();
         let elapsed = now.saturating_since(self.sampled_at);
         if elapsed == Duration::ZERO {
             return;
         }
-        self.credit(simulation);
+        let levels = simulation.take_levels();
+        let simulation = &*simulation;
+        self.credits.credit(simulation);
         self.detector.observe(simulation);
         self.sampled_at = now;
         let ps = elapsed.as_ps() as f64;
         let samples = &mut self.samples;
         samples.at_ns.push(now.as_ps() / 1_000);
+        let [goodput, held] = self.windows.take();
         for (place, series) in simulation.series().iter().enumerate() {
-            let bytes = |flow: usize| self.credited[flow] - self.credited_last[flow];
+            let bytes = |flow: usize| self.credits.bytes[flow] - self.credited_last[flow];
             let bytes: u64 = series.flows.clone().map(bytes).sum();
-            samples.goodput[place].push(bytes as f64 * 8e12 / ps);
+            let goodput = Interval::of_rate(bytes as f64 * 8e12 / ps, goodput[place]);
+            samples.goodput[place].push(goodput);
             let flow = (simulation.flows().get(series.flows.start)).filter(|_| !series.workload);
             let dcqcn = flow.and_then(|flow| {
                 let station = simulation.network().node(flow.from);
@@ -196,26 +251,23 @@ impl Recorder {
             samples.rate[place].push(rate);
             samples.alpha[place].push(alpha);
         }
-        self.credited_last.clone_from(&self.credited);
+        self.credited_last.clone_from(&self.credits.bytes);
         let wire = wire_times(simulation);
         for (node, station) in simulation.stations() {
             let place = node.0 as usize;
             if let Some(switch) = station.switch() {
                 let mut longest = [0; PRIORITIES];
-                let (mut fullest, mut held) = (0, 0);
                 let lossless = || (0..8).filter(|class| switch.buffer().lossless(*class));
                 for port in simulation.ports(node) {
                     let waiting = |class| switch.egress_waiting(port, class as u8);
                     let waiting: [u64; PRIORITIES] = std::array::from_fn(waiting);
-                    fullest = fullest.max(waiting.iter().sum());
                     for (longest, waiting) in longest.iter_mut().zip(waiting) {
                         *longest = waiting.max(*longest);
                     }
-                    let ingress = lossless().map(|class| switch.ingress(port, class).bytes());
-                    held = held.max(ingress.max().unwrap_or(0));
                 }
-                samples.queue[place].push(fullest as f64);
-                samples.ingress[place].push(held as f64);
+                let [waiting, ingress] = levels[place].map(Interval::from);
+                samples.queue[place].push(waiting);
+                samples.ingress[place].push(ingress);
                 let limits = lossless().map(|class| switch.buffer().xoff_at(class));
                 samples.xoff[place].extend(limits.min().map(|limit| limit as f64));
                 let queues = self.queues.entry(node).or_default();
@@ -224,8 +276,9 @@ impl Recorder {
                 }
             } else {
                 // A frame that waits behind one from outside is counted before it is on the wire.
-                let held = (wire[place].as_ps()).saturating_sub(self.wire[place].as_ps());
-                samples.wire[place].push(100.0 * held as f64 / ps);
+                let part = (wire[place].as_ps()).saturating_sub(self.wire[place].as_ps());
+                let part = 100.0 * part as f64 / ps;
+                samples.wire[place].push(Interval::of_rate(part, held[place]));
             }
         }
         self.wire = wire;
@@ -234,21 +287,25 @@ impl Recorder {
             series.push(now - before);
         }
         self.dropped = dropped;
+        let tally = Tally::of(simulation);
+        samples.tallies.push(tally.since(self.tallied));
+        self.tallied = tally;
         for (link, pauses) in self.detector.pauses() {
             let before = self.paused.insert(link, pauses.total);
             let paused = pauses.total.as_ps() - before.unwrap_or(Duration::ZERO).as_ps();
             let series = samples.paused.entry(link).or_default();
             // The link was not stopped before.
-            series.resize(samples.at_ns.len() - 1, 0.0);
-            series.push(100.0 * paused as f64 / ps);
+            series.resize(samples.at_ns.len() - 1, Interval::default());
+            let range = self.windows.take_paused(link);
+            series.push(Interval::of_rate(100.0 * paused as f64 / ps, range));
         }
     }
 
     /// All metrics of the window from its start until now.
     pub fn metrics(&mut self, simulation: &Simulation) -> Metrics {
-        self.credit(simulation);
+        self.credits.credit(simulation);
         let elapsed = simulation.now().saturating_since(self.from);
-        let bytes = |flow: usize| self.credited[flow] - self.credited_before[flow];
+        let bytes = |flow: usize| self.credits.bytes[flow] - self.credited_before[flow];
         let gbps = |series: &Series| {
             let bytes: u64 = series.flows.clone().map(bytes).sum();
             bytes as f64 * 8.0 * 1e3 / elapsed.as_ps() as f64
@@ -274,7 +331,7 @@ impl Recorder {
     pub fn standing(&self, simulation: &Simulation) -> Vec<usize> {
         let flows = simulation.flows().iter().enumerate();
         let stands = |(place, flow): &(usize, &FlowEnds)| {
-            let delivered = self.credited[*place] > self.credited_before[*place];
+            let delivered = self.credits.bytes[*place] > self.credited_before[*place];
             !delivered && simulation.sender(flow).open() > 0
         };
         flows.filter(stands).map(|(place, _)| place).collect()
@@ -301,11 +358,6 @@ impl Recorder {
     }
 }
 
-/// Bytes delivered to a flow's receiver in order and for the first time.
-fn fresh(simulation: &Simulation, flow: &FlowEnds) -> u64 {
-    simulation.receiver(flow).fresh_bytes()
-}
-
 /// Frames that each node dropped, and that were lost on links that it sends to.
 fn dropped(simulation: &Simulation) -> Vec<u64> {
     let network = simulation.network();
@@ -322,20 +374,15 @@ fn dropped(simulation: &Simulation) -> Vec<u64> {
     simulation.stations().map(of).collect()
 }
 
-/// How long frames have held the line of each node's port 0.
-fn wire_times(simulation: &Simulation) -> Vec<Duration> {
-    let network = simulation.network();
-    let held = |(node, _)| network.wire_time(node, PortId(0));
-    simulation.stations().map(held).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::metrics::credit::fresh;
     use crate::metrics::{Metric, Quantity, names};
     use crate::scenario::{Clos, FlowSettings, NicKind, Scenario};
+    use xoff_sim::kernel::PortId;
     use xoff_sim::time::{ByteCount, Length};
 
     /// Two senders and a receiver at a switch.
@@ -373,15 +420,15 @@ mod tests {
                 if place == begin {
                     recorder.begin(&simulation);
                 }
-                recorder.sample(&simulation);
+                recorder.sample(&mut simulation);
             }
             let samples = recorder.samples().clone();
-            let total: Vec<f64> = (0..steps.len()).map(|i| samples.goodput.iter().map(|flow| flow[i]).sum()).collect();
+            let total: Vec<f64> = (0..steps.len()).map(|i| samples.goodput.iter().map(|flow| flow[i].mean).sum()).collect();
             prop_assert!(total.iter().all(|rate| *rate <= 40e9), "{:?}", total);
-            let busy: Vec<f64> = samples.wire.iter().flatten().copied().collect();
+            let busy: Vec<f64> = samples.wire.iter().flatten().map(|busy| busy.mean).collect();
             prop_assert!(busy.iter().all(|part| (0.0..=100.0).contains(part)), "{:?}", busy);
             for (node, wire) in samples.wire.iter().enumerate().take(3) {
-                let parts = wire.iter().zip(&steps).map(|(percent, step)| percent / 100.0 * *step as f64);
+                let parts = wire.iter().zip(&steps).map(|(busy, step)| busy.mean / 100.0 * *step as f64);
                 let held = simulation.network().wire_time(NodeId(node as u32), PortId(0)).as_ps() as f64;
                 let sum: f64 = parts.sum();
                 prop_assert!((sum - held).abs() < 1.0, "{} {}", sum, held);

@@ -135,6 +135,11 @@ impl Scenario {
         if self.sample == Some(Duration::ZERO) {
             return Err(issue("sample", "must be above 0, for example '100 us'"));
         }
+        let probes = self.pingmesh.as_ref();
+        if probes.is_some_and(|probes| probes.interval == Duration::ZERO) {
+            let problem = "must be above 0, for example '100 us': probes are no load";
+            return Err(issue("pingmesh.interval", problem));
+        }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
             let mut names = vec![BASE];
             names.extend(self.variants.keys().map(String::as_str));
@@ -184,15 +189,19 @@ impl Scenario {
         let groups = linked.then(|| self.connected(&names));
         for (place, flow) in self.flows.iter().enumerate() {
             found.extend(self.check_keys(flow));
-            found.extend(match flow.is_workload() {
-                true => self.check_workload(flow, &names, groups.as_ref()),
-                false => self.check_pairs(place, flow, &names, groups.as_ref()),
+            found.extend(self.check_waits(flow));
+            found.extend(match flow.pattern {
+                Some(pattern) => self.check_pattern(place, flow, pattern, &names, groups.as_ref()),
+                None if flow.is_workload() => self.check_workload(flow, &names, groups.as_ref()),
+                None if flow.answers.is_some() => self.check_answers(flow),
+                None => self.check_pairs(place, flow, &names, groups.as_ref()),
             });
         }
         if found.len() == before && linked {
             let (flows, series) = self.connections();
             found.extend(self.check_qps(&flows, &series));
             found.extend(self.check_versions(&flows));
+            found.extend(self.check_reached(&flows));
             found.extend(self.check_events_of_flows(&series));
             if timed {
                 found.extend(self.check_samples(series.len() as u64).err());
@@ -664,12 +673,13 @@ impl Scenario {
                     ("load", flow.load.is_some()),
                     ("until", flow.until.is_some()),
                 ] {
-                    if given {
-                        wrong(key, "goes with sizes".into());
+                    if given && flow.pattern != Some(super::Pattern::Incast) {
+                        wrong(key, "goes with sizes, or with pattern = \"incast\"".into());
                     }
                 }
                 return found;
             }
+            _ if flow.pattern.is_some() => return found,
             _ => {}
         }
         let with = if flow.ns3.is_some() { "ns3" } else { "sizes" };
@@ -682,6 +692,13 @@ impl Scenario {
             ),
             ("qps", flow.qps > 1, "each flow has a QP of its own"),
             ("lockstep", flow.lockstep, "flows start when the file says"),
+            (
+                "lockstep_qps",
+                flow.lockstep_qps,
+                "flows start when the file says",
+            ),
+            ("depth", flow.depth.is_some(), "each flow is one message"),
+            ("answers", flow.answers.is_some(), "the file has no answers"),
             (
                 "udp_port",
                 flow.udp_port.is_some(),

@@ -7,8 +7,9 @@ use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::names::Names;
 use super::ns3::{FlowList, Sizes};
+use super::pattern::Layout;
 use super::pingmesh::Reach;
-use super::{FlowSettings, Pairs, Scenario};
+use super::{FlowSettings, Pairs, Pattern, Scenario};
 
 /// Largest number of flows: their memory is addressed by 20 bits of number.
 pub const MOST_FLOWS: usize = (1 << 20) - 1;
@@ -46,7 +47,7 @@ pub struct Series {
     pub name: String,
     /// Their places in the list of flows.
     pub flows: std::ops::Range<usize>,
-    /// Whether they are a workload or a ring in lockstep, of which flow completion times are measured.
+    /// Whether they are a workload, a pattern or a ring in lockstep, of which flow completion times are measured.
     pub workload: bool,
     /// Whether they are probes of Pingmesh, which are in no sum and no index.
     pub probes: bool,
@@ -81,6 +82,11 @@ impl Scenario {
             } else if let Some(Ok(sizes)) = &entry.distribution {
                 let seed = Seed(self.seed).derive(&[ARRIVALS, place as u64]);
                 flows.extend(self.drawn(entry, sizes, &names, &rates, seed));
+            } else if let Some(layout) = self.layout(place, entry, &names) {
+                flows.extend(patterned(entry, layout));
+            } else if let Some((asked, of)) = self.asked(entry) {
+                let asked = self.paired(asked, of, &names);
+                flows.extend(asked.into_iter().map(|asked| answer(entry, asked)));
             } else {
                 match entry.pairs {
                     Pairs::Reaches => flows.extend(self.probes(entry, &names)),
@@ -88,7 +94,7 @@ impl Scenario {
                 }
             }
             let whole = first..flows.len();
-            if entry.is_workload() || entry.lockstep {
+            if entry.is_workload() || entry.lockstep || entry.pattern.is_some() {
                 series.push(Series {
                     name: entry.name.clone(),
                     flows: whole,
@@ -317,6 +323,38 @@ fn listed<'a>(entry: &'a FlowSettings, list: &'a FlowList) -> impl Iterator<Item
     })
 }
 
+/// The flows of a pattern.
+fn patterned(entry: &FlowSettings, layout: Layout) -> impl Iterator<Item = Connection<'_>> {
+    layout.flows.into_iter().map(|flow| Connection {
+        settings: entry,
+        name: format!("{}.{}.{}", entry.name, flow.from, flow.to),
+        from: flow.from,
+        to: flow.to,
+        message: flow.message,
+        count: match entry.pattern {
+            Some(Pattern::Incast) => Some(1),
+            _ => entry.count.map(|count| count.saturating_mul(flow.per)),
+        },
+        start: flow.start,
+        dscp: entry.dscp,
+    })
+}
+
+/// The flow that answers another.
+fn answer<'a>(entry: &'a FlowSettings, asked: Connection<'_>) -> Connection<'a> {
+    let rest = asked.name.strip_prefix(&*asked.settings.name);
+    Connection {
+        settings: entry,
+        name: format!("{}{}", entry.name, rest.unwrap_or_default()),
+        from: asked.to,
+        to: asked.from,
+        message: entry.message,
+        count: asked.count,
+        start: entry.start,
+        dscp: entry.dscp,
+    }
+}
+
 /// Puts a list into a random order (Fisher and Yates).
 fn shuffle(list: &mut [usize], draws: &mut Draws) {
     for i in (1..list.len()).rev() {
@@ -334,7 +372,7 @@ fn uniform(draws: &mut Draws) -> f64 {
 
 /// A number with exponential distribution and mean 1. The logarithm is a library's, for that of the platform may differ
 /// in the last bit.
-fn exponential(draws: &mut Draws) -> f64 {
+pub(super) fn exponential(draws: &mut Draws) -> f64 {
     -libm::log((draws.below(STEPS) + 1) as f64 / STEPS as f64)
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::time::{ByteCount, Duration};
 
+use super::Pattern;
 use super::check::Issues;
 use super::ns3::{FlowList, Sizes};
 
@@ -91,10 +92,11 @@ pub struct FlowSettings {
     /// arrivals) at each host of `from`, to random hosts of `to`; without these keys all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<String>,
-    /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1.
+    /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1. With `incast`: how
+    /// many a receiver gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
-    /// With `sizes`: until when flows begin, counted from the start of the run; without it until its end.
+    /// With `sizes` and `incast`: until when flows begin, counted from the start of the run; without it until its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
     /// The flows of `ns3`, or what is wrong with the file; read by whoever reads the scenario.
@@ -120,6 +122,38 @@ pub struct FlowSettings {
     /// S / n bytes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
+    /// Whether message k of the flows of a sender is posted when message k − 1 of all of them is complete: QPs in lock-step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lockstep_qps: bool,
+    /// What the hosts of `from` do together, instead of flows between pairs: `message` is the data of each host, and
+    /// `count` says how often they do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+    /// Entries of `flows` that come before: nothing is posted until the host has seen all flows of these entries that end
+    /// or start at it finish.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// The entry of `flows` that this one answers, in place of `from` and `to`: message k goes back when its message k has
+    /// arrived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+    /// Of an entry that another one answers: most messages without an answer. Without it messages do not wait for
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Time from what a message has waited for to its post: compute time between the rounds of a pattern, behind `after`,
+    /// before an answer, or between an answer and the next request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Duration>,
+    /// With `tree-all-reduce`: bytes of a chunk; without it all of the data is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk: Option<ByteCount>,
+    /// With `queries`: bytes of an answer; without it as many as the query has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<ByteCount>,
+    /// With `incast`: how many hosts of `from` send at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub senders: Option<u32>,
     /// When the first message is posted.
     #[serde(default)]
     pub start: Duration,
@@ -230,6 +264,15 @@ impl FlowSettings {
             count: None,
             outstanding: four(),
             lockstep: false,
+            lockstep_qps: false,
+            pattern: None,
+            after: Vec::new(),
+            answers: None,
+            depth: None,
+            think: None,
+            chunk: None,
+            response: None,
+            senders: None,
             start: Duration::ZERO,
             interval: None,
             mtu: kibibyte(),
@@ -256,6 +299,11 @@ impl FlowSettings {
         self.count = Some(count);
         self.message = size;
         self
+    }
+
+    /// Whether its flows begin when others have come to some point, and not at `start`.
+    pub const fn waits(&self) -> bool {
+        self.pattern.is_some() || self.answers.is_some() || !self.after.is_empty()
     }
 
     /// The code of the MTU, where the MTU is 256 « code bytes; `None` if there is no such code.

@@ -9,6 +9,8 @@
 //! | [`host`] | [`HostSettings`]: NIC, classes, pauses, DCQCN |
 //! | [`switch`] | [`SwitchSettings`]: buffer, thresholds, marking |
 //! | [`flow`] | [`FlowSettings`]: messages and the QP that carries them |
+//! | [`pattern`] | [`Pattern`]: collectives, queries, incasts |
+//! | [`depend`] | [`Gate`]: what flows wait for; [`Job`]: what is measured of it |
 //! | [`pingmesh`] | [`Pingmesh`]: probes between hosts |
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
@@ -20,12 +22,14 @@
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | `notes` | what is not refused but may not be intended |
-//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches |
+//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for |
 
 pub mod check;
+mod check_depend;
 mod check_events;
 pub mod clos;
 pub mod connection;
+pub mod depend;
 pub mod event;
 pub mod expectation;
 pub mod flow;
@@ -35,6 +39,7 @@ mod json_schema;
 pub mod names;
 mod notes;
 pub mod ns3;
+pub mod pattern;
 pub mod pingmesh;
 pub mod schema;
 pub mod switch;
@@ -44,6 +49,7 @@ pub mod variant;
 pub use clos::Clos;
 pub(crate) use connection::entry_of;
 pub use connection::{Connection, Series};
+pub use depend::{End, Gate, Job, Unit};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};
 pub use flow::{FlowSettings, Operation, Pairs, Recovery};
@@ -51,6 +57,7 @@ pub use host::{HostSettings, IpVersion, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;
 pub use names::Names;
+pub use pattern::Pattern;
 pub use pingmesh::Pingmesh;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};

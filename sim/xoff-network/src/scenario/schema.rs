@@ -236,12 +236,24 @@ impl Scenario {
     /// Time between two points of the charts in a network of so many hosts and switches, with so many series (flows
     /// and workloads) that are drawn.
     pub fn sampling(&self, series: usize, nodes: usize) -> Duration {
+        self.sample
+            .unwrap_or_else(|| self.default_sampling(series, nodes))
+    }
+
+    fn default_sampling(&self, series: usize, nodes: usize) -> Duration {
         let lines = lines(series as u64, nodes as u64);
         let points = (MOST_SAMPLES / lines.max(1)).clamp(1, POINTS);
-        let default = || (self.duration / points).max(Duration::from_ns(100));
-        self.sample.unwrap_or_else(default)
+        (self.duration / points).max(Duration::from_ns(100))
+    }
+
+    /// Length of the windows whose least and greatest goodput and pauses are drawn, whatever `sample` is.
+    pub fn window(&self, series: usize, nodes: usize) -> Duration {
+        (self.default_sampling(series, nodes) / WINDOWS).max(Duration::from_ns(100))
     }
 }
+
+/// Windows of rates between two points of a chart.
+const WINDOWS: u64 = 4;
 
 /// Points of a chart, unless the scenario says otherwise or there are too many lines.
 const POINTS: u64 = 200;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::gate::Allowance;
 use super::memory;
 use crate::protocol::gbn::{Recv, Status, Work, WorkKind};
 use crate::time::{Clock, Cycles, Duration, Time};
@@ -101,8 +102,8 @@ pub struct Sender {
     delivered: Vec<Delivered>,
     failed: Option<Status>,
     flushed: u64,
-    /// Number of messages that may be posted; `None`: any number.
-    allowed: Option<u64>,
+    /// What each gate of the sender has let through.
+    allowances: Vec<(usize, Allowance)>,
 }
 
 impl Sender {
@@ -121,14 +122,26 @@ impl Sender {
             delivered: Vec::new(),
             failed: None,
             flushed: 0,
-            allowed: None,
+            allowances: Vec::new(),
         }
     }
 
-    /// Lets the sender post no more than so many messages, from cycle `from` on.
-    pub(super) fn allow(&mut self, messages: u64, from: Cycles) {
-        self.allowed = Some(messages);
-        self.unblocked = self.unblocked.max(from);
+    /// Lets the sender post no more than so many messages as far as a gate goes, the new ones from cycle `from` on.
+    pub(super) fn allow(&mut self, gate: usize, messages: u64, from: Cycles) {
+        let known = self.allowances.iter().position(|(own, _)| *own == gate);
+        let place = known.unwrap_or_else(|| {
+            self.allowances.push((gate, Allowance::default()));
+            self.allowances.len() - 1
+        });
+        self.allowances[place].1.add(messages, from);
+    }
+
+    /// From which cycle on the gates let the next message through. `None`: not yet.
+    fn let_through(&self) -> Option<Cycles> {
+        let mut gates = self.allowances.iter();
+        gates.try_fold(Cycles(0), |from, (_, gate)| {
+            Some(from.max(gate.from(self.posted)?))
+        })
     }
 
     /// Creates a sender whose QP is not connected. It posts nothing until
@@ -166,9 +179,11 @@ impl Sender {
     pub(super) fn next_post(&self, clock: &Clock) -> Option<Cycles> {
         let room = self.open.len() < self.config.outstanding as usize;
         let more = self.config.count.is_none_or(|count| self.posted < count);
-        let more = more && self.allowed.is_none_or(|allowed| self.posted < allowed);
-        (self.connected && !self.stopped && room && more && self.failed.is_none())
-            .then(|| clock.edge_from(self.due()).max(self.unblocked))
+        if !(self.connected && !self.stopped && room && more && self.failed.is_none()) {
+            return None;
+        }
+        let gates = self.let_through()?;
+        Some(clock.edge_from(self.due()).max(self.unblocked).max(gates))
     }
 
     /// The next work request. [`posted`](Self::posted) is called once the NIC has taken it.
@@ -206,6 +221,9 @@ impl Sender {
         };
         self.open.push_back(due);
         self.posted += 1;
+        for (_, gate) in &mut self.allowances {
+            gate.posted(self.posted);
+        }
     }
 
     /// Takes a completion, seen at `at`. Returns false when it is not the one expected.
@@ -221,8 +239,20 @@ impl Sender {
             self.failed.get_or_insert(status);
             self.flushed += 1;
         }
-        self.unblocked = at.0;
+        self.unblocked = self.unblocked.max(at.0);
         id == expected
+    }
+
+    /// When a message was due to be posted, if it was posted; of those that failed it is not known.
+    pub fn due_at(&self, message: u64) -> Option<Time> {
+        let message = usize::try_from(message).ok()?;
+        match self.delivered.get(message) {
+            Some(delivered) => {
+                let latency = delivered.latency.as_ps();
+                Some(Time::from_ps(delivered.at.as_ps().saturating_sub(latency)))
+            }
+            None => self.open.get(message - self.delivered.len()).copied(),
+        }
     }
 
     /// The messages that are complete, in order.
@@ -233,6 +263,11 @@ impl Sender {
     /// The status of the first message that failed.
     pub const fn failed(&self) -> Option<Status> {
         self.failed
+    }
+
+    /// When each message that is posted and not complete was due to be posted.
+    pub fn open_since(&self) -> impl Iterator<Item = Time> {
+        self.open.iter().copied()
     }
 
     /// Number of messages that are posted and not complete.
@@ -275,6 +310,8 @@ pub struct Receiver {
     failed: Option<Status>,
     /// Bytes written for the first time.
     fresh: u64,
+    /// When the application saw each message, if that is kept.
+    arrivals: Option<Vec<Time>>,
 }
 
 impl Receiver {
@@ -294,7 +331,34 @@ impl Receiver {
             covered: 0,
             failed: None,
             fresh: 0,
+            arrivals: None,
         }
+    }
+
+    /// Keeps when the application saw each message.
+    pub(super) fn keep_arrivals(&mut self) {
+        self.arrivals.get_or_insert_default();
+    }
+
+    /// Number of messages that the application has seen: with a completion if they take a receive buffer, else in memory.
+    pub(super) const fn seen(&self) -> u64 {
+        match self.config.kind.takes_buffer() {
+            true => self.completed,
+            false => self.whole,
+        }
+    }
+
+    /// Notes that the application has seen a message at `at`.
+    pub(super) fn arrived(&mut self, at: Time) {
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.push(at);
+        }
+    }
+
+    /// When the application saw each message, in order; empty unless
+    /// [`Host::keep_arrivals`](super::Host::keep_arrivals) was called.
+    pub fn arrivals(&self) -> &[Time] {
+        self.arrivals.as_deref().unwrap_or_default()
     }
 
     /// Creates a receiver whose QP is not connected. It posts nothing until

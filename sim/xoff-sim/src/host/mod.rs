@@ -5,6 +5,7 @@
 //! | [`memory`] | memory content as a function of the address |
 //! | [`pcie`] | [`Pcie`]: latency and bandwidth between NIC and host |
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
+//! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
 //! [`Host`] combines them behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat
@@ -18,9 +19,10 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::Digest;
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
 use crate::seeded::Seed;
-use crate::time::{Clock, Cycles, Time};
+use crate::time::{Clock, Cycles, Duration, Time};
 
 pub mod flow;
+pub mod gate;
 mod manual;
 pub mod memory;
 pub mod pcie;
@@ -29,10 +31,12 @@ pub mod stalls;
 mod tests;
 
 pub use flow::{Delivered, FlowConfig, Receiver, Sender};
+pub use gate::{End, GateConfig};
 pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
 pub use stalls::{Stalled, Stalls};
 
+use gate::Gates;
 use manual::Manual;
 
 /// Errors that the applications of a host have found.
@@ -107,8 +111,6 @@ struct Places {
     receiver_of_qp: BTreeMap<u16, usize>,
     /// Indexed by [`FlowConfig::number`].
     receiver_of_flow: BTreeMap<u32, usize>,
-    /// The sender that waits for what a receiver takes.
-    follower: BTreeMap<usize, usize>,
 }
 
 /// A DMA write between its first and its last beat.
@@ -129,6 +131,7 @@ pub struct Host {
     senders: Vec<Sender>,
     receivers: Vec<Receiver>,
     places: Places,
+    gates: Gates,
     fetches: VecDeque<Fetch>,
     /// Whether data of the first fetch has been returned in part.
     answering: bool,
@@ -152,6 +155,7 @@ impl Host {
             senders: Vec::new(),
             receivers: Vec::new(),
             places: Places::default(),
+            gates: Gates::default(),
             fetches: VecDeque::new(),
             answering: false,
             writing: None,
@@ -576,16 +580,46 @@ impl Host {
         Ok(())
     }
 
-    /// Lets a sender post its message k when the k-th message of a receiver is in memory, both of this host: its first one
-    /// at once, the second when the first of the receiver has arrived.
+    /// Adds a gate, behind which its senders wait from now on.
     ///
     /// # Panics
     ///
-    /// If there is no such sender.
-    pub fn follow(&mut self, sender: usize, receiver: usize) {
-        self.senders[sender].allow(1, Cycles(0));
-        self.places.follower.insert(receiver, sender);
+    /// If it names a sender or a receiver that there is not, or waits for nothing.
+    pub fn add_gate(&mut self, gate: GateConfig) {
+        assert!(!gate.ends.is_empty(), "a gate that waits for nothing");
+        let known = |(end, _): &(End, u64)| match *end {
+            End::Sender(place) => place < self.senders.len(),
+            End::Receiver(place) => place < self.receivers.len(),
+        };
+        assert!(gate.ends.iter().all(known), "a gate of unknown flows");
+        let senders = gate.senders.clone();
+        let number = self.gates.len();
+        let first = self.gates.add(gate);
+        for sender in senders {
+            self.senders[sender].allow(number, first, Cycles(0));
+        }
         self.plan();
+    }
+
+    /// Has a receiver keep when each message arrives.
+    pub fn keep_arrivals(&mut self, receiver: usize) {
+        self.receivers[receiver].keep_arrivals();
+    }
+
+    /// Opens the gates that waited for this many messages of an end, as seen in cycle `seen`. Returns whether it opened
+    /// any.
+    fn open_gates(&mut self, end: End, messages: u64, seen: Cycles) -> bool {
+        let opened = self.gates.advance(end, messages);
+        for opening in &opened {
+            let from = match opening.think {
+                Duration::ZERO => seen,
+                think => self.clock.edge_from(self.clock.edge(seen) + think),
+            };
+            for &sender in &self.gates.get(opening.gate).senders {
+                self.senders[sender].allow(opening.gate, opening.messages, from);
+            }
+        }
+        !opened.is_empty()
     }
 
     /// The place of the receiver whose memory has an address.
@@ -603,15 +637,15 @@ impl Host {
             return;
         };
         let receiver = &mut self.receivers[place];
-        let before = receiver.whole();
+        let before = receiver.seen();
         self.errors.payload_bytes += receiver.written(va, bytes);
-        let whole = receiver.whole();
-        if whole != before
-            && let Some(sender) = self.places.follower.get(&place)
-        {
+        let messages = receiver.seen();
+        if messages != before {
             let seen = Cycles(now.0 + self.pcie.latency().0);
-            self.senders[*sender].allow(whole + 1, seen);
-            self.plan();
+            receiver.arrived(self.clock.edge(seen));
+            if self.open_gates(End::Receiver(place), messages, seen) {
+                self.plan();
+            }
         }
     }
 
@@ -633,29 +667,46 @@ impl Host {
             manual.completions.push((qp, *completion));
             return;
         }
-        let right = if completion.receive {
-            self.places.receiver_of_qp.get(&qp).is_some_and(|place| {
-                let receiver = &mut self.receivers[*place];
-                let before = receiver.failed();
-                let Completion {
-                    id, status, length, ..
-                } = *completion;
-                let right = receiver.completed(id, status, length, seen);
-                self.errors.failed_qps +=
-                    u64::from(before.is_none() && receiver.failed().is_some());
-                right
-            })
-        } else {
-            self.places.sender_of_qp.get(&qp).is_some_and(|place| {
-                let sender = &mut self.senders[*place];
-                let before = sender.failed();
-                let right = sender.completed(completion.id, completion.status, (seen, at));
-                self.errors.failed_qps += u64::from(before.is_none() && sender.failed().is_some());
-                right
-            })
+        let right = match completion.receive {
+            true => self.received(qp, completion, (seen, at)),
+            false => self.sent(qp, completion, (seen, at)),
         };
         self.errors.completions += u64::from(!right);
         self.plan();
+    }
+
+    /// Takes the completion of a receive buffer. Returns whether it is the one expected.
+    fn received(&mut self, qp: u16, completion: &Completion, (seen, at): (Cycles, Time)) -> bool {
+        let Some(&place) = self.places.receiver_of_qp.get(&qp) else {
+            return false;
+        };
+        let receiver = &mut self.receivers[place];
+        let before = receiver.failed();
+        let Completion {
+            id, status, length, ..
+        } = *completion;
+        let right = receiver.completed(id, status, length, seen);
+        self.errors.failed_qps += u64::from(before.is_none() && receiver.failed().is_some());
+        if status == Status::Success {
+            receiver.arrived(at);
+            let messages = receiver.seen();
+            self.open_gates(End::Receiver(place), messages, seen);
+        }
+        right
+    }
+
+    /// Takes the completion of a work request. Returns whether it is the one expected.
+    fn sent(&mut self, qp: u16, completion: &Completion, (seen, at): (Cycles, Time)) -> bool {
+        let Some(&place) = self.places.sender_of_qp.get(&qp) else {
+            return false;
+        };
+        let sender = &mut self.senders[place];
+        let before = sender.failed();
+        let right = sender.completed(completion.id, completion.status, (seen, at));
+        self.errors.failed_qps += u64::from(before.is_none() && sender.failed().is_some());
+        let complete = sender.delivered().len() as u64;
+        self.open_gates(End::Sender(place), complete, seen);
+        right
     }
 
     /// The sending ends of the flows that start at this host.

@@ -148,6 +148,11 @@ impl SharedBuffer {
         self.config.priorities[usize::from(priority)].lossless
     }
 
+    /// Bytes at each port for frames that arrive after XOFF.
+    pub fn headroom(&self, priority: u8) -> u64 {
+        self.config.priorities[usize::from(priority)].headroom.get()
+    }
+
     /// Asks for the memory of a port's queues.
     pub(super) fn prefetch(&self, port: PortId) {
         prefetch_one(&self.queues[usize::from(port.0)]);

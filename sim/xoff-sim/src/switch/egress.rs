@@ -131,6 +131,11 @@ impl Egress {
         self.on_wire.as_ref()?.1.as_ref()
     }
 
+    /// Bytes waiting in all queues, without the frame on the wire.
+    pub(super) fn waiting_in_all(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.bytes).sum()
+    }
+
     /// Bytes waiting in a queue, without the frame on the wire.
     pub(super) fn waiting(&self, priority: u8) -> u64 {
         self.queues[usize::from(priority)].bytes
@@ -242,12 +247,13 @@ impl Egress {
         let queue = self.scheduler.pick(services, &heads, &waiting)?;
         let from = &mut self.queues[queue];
         let frame = from.pop()?;
+        let size = frame.size();
         if from.head.is_none() {
             self.filled &= !(1 << queue);
         }
         let bytes = leave(queue as u8, from.bytes, frame.bytes);
         self.send(now, bytes, frame.fcs_ok, Some(frame.charge));
-        Some(Sent::Data)
+        Some(Sent::Data(size))
     }
 
     fn send(&mut self, now: Time, bytes: Bytes, fcs_ok: bool, charge: Option<Charge>) {
@@ -296,6 +302,6 @@ fn set_bits(mut set: u8) -> impl Iterator<Item = usize> {
 pub(super) enum Sent {
     /// A pause frame.
     Pause,
-    /// Any other frame.
-    Data,
+    /// Any other frame, and how many bytes it took up in its queue.
+    Data(u64),
 }

@@ -12,6 +12,7 @@
 //! | [`scheduler`] | strict priority and deficit round robin |
 //! | [`egress`] | a port's queues, and the frame that it has on the wire |
 //! | [`counters`] | frames and bytes for each port and priority; drops by reason |
+//! | [`levels`] | how full the fullest queues were over time |
 //! | [`headroom`] | how much headroom a link needs |
 //! | [`thresholds`] | the possible range of PFC and ECN thresholds |
 //! | [`watchdog`] | ends pauses that do not end by themselves |
@@ -27,6 +28,7 @@ pub mod counters;
 pub mod egress;
 pub mod forwarding;
 pub mod headroom;
+pub mod levels;
 pub mod node;
 pub mod red;
 pub mod routes;
@@ -41,6 +43,7 @@ pub use config::{ConfigError, PauseConfig, PauseKind, PortConfig, SwitchConfig};
 pub use counters::{DropReason, PortCounters};
 pub use forwarding::{ForwardingConfig, Miss};
 pub use headroom::Headroom;
+pub use levels::Level;
 pub use node::Switch;
 pub use red::{MarkAt, RedConfig};
 pub use routes::{NextHop, Route};

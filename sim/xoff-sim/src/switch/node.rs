@@ -16,6 +16,7 @@ use self::path::marked;
 use super::buffer::{IngressQueue, SharedBuffer};
 use super::egress::{Charge, Egress, Sent};
 use super::forwarding::{Forwarding, Verdict};
+use super::levels::{Level, Levels};
 use super::watchdog::Watchdog;
 use super::{ConfigError, DropReason, MarkAt, PortCounters, SwitchConfig};
 use crate::headers::Headers;
@@ -45,6 +46,8 @@ pub struct Switch {
     flooded: BTreeMap<u64, u32>,
     /// Number of frames flooded so far.
     floods: u64,
+    /// How full queues are over time, once somebody has asked.
+    levels: Option<Box<Levels>>,
     /// Ports to be processed at the current instant; empty between instants.
     #[serde(skip)]
     touched: Vec<PortId>,
@@ -90,6 +93,7 @@ impl Switch {
             wakes: vec![Time::MAX; config.ports.len()],
             flooded: BTreeMap::new(),
             floods: 0,
+            levels: None,
             touched: Vec::new(),
             config,
         })
@@ -177,6 +181,18 @@ impl Switch {
         pauses.last_stop(usize::from(priority))
     }
 
+    /// How full queues were since the last call, which ends at `now`: bytes that wait in the egress queues of the fullest
+    /// port, without frames on the wire, and those that the fullest lossless ingress queue holds.
+    ///
+    /// The first call says what is there, and has the switch keep account from then on.
+    pub fn take_levels(&mut self, now: Time) -> [Level; 2] {
+        let waiting = || (self.ports.iter()).map(|port| port.egress.waiting_in_all());
+        let levels = self
+            .levels
+            .get_or_insert_with(|| Box::new(Levels::new(now, waiting().collect(), &self.buffer)));
+        levels.take(now)
+    }
+
     /// Number of bytes in the buffer.
     pub fn occupancy(&self) -> u64 {
         self.buffer.occupancy()
@@ -224,7 +240,7 @@ impl Switch {
                 self.touch(port);
                 if let Some((frame, charge)) = self.ports[i].egress.depart(now) {
                     if let Some(charge) = charge {
-                        released |= self.release(charge);
+                        released |= self.release(now, charge);
                         let queue = usize::from(charge.priority);
                         self.ports[i].counters.sent[queue].count(frame.size());
                     }
@@ -262,8 +278,14 @@ impl Switch {
                     _ => bytes,
                 }
             };
-            if egress.pump(now, &self.config.services, leave) == Some(Sent::Pause) {
-                counters.pauses_sent += 1;
+            match egress.pump(now, &self.config.services, leave) {
+                Some(Sent::Pause) => counters.pauses_sent += 1,
+                Some(Sent::Data(size)) => {
+                    if let Some(levels) = &mut self.levels {
+                        levels.left(now, port, size);
+                    }
+                }
+                None => {}
             }
             let wake = egress.next_event().unwrap_or(Time::MAX);
             assert!(
@@ -278,7 +300,7 @@ impl Switch {
 
     /// Releases the buffer of a frame that is gone. Returns whether there was any to release: copies of a flooded frame
     /// share it.
-    fn release(&mut self, charge: Charge) -> bool {
+    fn release(&mut self, now: Time, charge: Charge) -> bool {
         let Charge {
             ingress,
             priority,
@@ -295,6 +317,9 @@ impl Switch {
             self.flooded.remove(&number);
         }
         self.buffer.release(ingress, priority, size);
+        if let Some(levels) = &mut self.levels {
+            levels.released(now, ingress, priority, size);
+        }
         true
     }
 

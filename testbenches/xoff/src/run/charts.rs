@@ -7,10 +7,14 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, Topology, Way};
 
 use xoff_network::detect::LinkClass;
-use xoff_network::metrics::Samples;
+use xoff_network::metrics::{Interval, Samples, Tally};
 use xoff_network::scenario::{LinkEntry, Scenario, SwitchSettings};
 use xoff_network::{Simulation, Station};
 use xoff_sim::switch::Limit;
+
+/// What a chart of bands says of them.
+const BAND: &str =
+    "The line is the mean of an interval, the band goes from its least to its greatest.";
 
 /// Returns a line for each series that has at least one value.
 fn lines<'a>(
@@ -28,10 +32,51 @@ fn lines<'a>(
             .zip(values.iter().copied())
             .collect(),
         shape,
+        ..Line::default()
     });
     lines
         .filter(|line| line.points.iter().any(|point| point.1.is_finite()))
         .collect()
+}
+
+/// Returns a line for each series that has values, with a band from the least to the greatest.
+fn bands<'a>(
+    samples: &Samples,
+    names: impl Iterator<Item = &'a String>,
+    series: impl Iterator<Item = &'a Vec<Interval>>,
+) -> Vec<Line> {
+    let lines = names.zip(series).map(|(name, values)| Line {
+        name: name.clone(),
+        points: (samples.at_ns.iter().copied())
+            .zip(values.iter().map(|value| value.mean))
+            .collect(),
+        ranges: (values.iter())
+            .map(|value| (value.least, value.greatest))
+            .collect(),
+        shape: Shape::Mean,
+        ..Line::default()
+    });
+    lines.filter(|line| !line.points.is_empty()).collect()
+}
+
+/// The entry of the scenario that a flow belongs to.
+fn entry(flow: &str) -> &str {
+    flow.split_once('.').map_or(flow, |(entry, _)| entry)
+}
+
+/// What a node is shown together with: the hosts, or the switches of its tier.
+fn tier(simulation: &Simulation, node: NodeId) -> &str {
+    match simulation.network().node(node) {
+        Station::Endpoint(_) => "hosts",
+        Station::Switch(_) => simulation.group(node).unwrap_or("switches"),
+    }
+}
+
+/// Sets what lines are shown together with, by their names.
+fn group(lines: &mut [Line], of: impl Fn(&str) -> Option<String>) {
+    for line in lines {
+        line.group = of(&line.name).unwrap_or_default();
+    }
 }
 
 /// Returns the charts of a run, the most important first. Charts without data are left out.
@@ -42,37 +87,39 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
         Chart {
             title: "Goodput".into(),
             unit: "b/s".into(),
-            note: "Payload that arrives in order for the first time.".into(),
-            lines: lines(samples, flows(), &samples.goodput, Shape::Mean),
+            note: format!("Payload that arrives in order for the first time. {BAND}"),
+            lines: bands(samples, flows(), samples.goodput.iter()),
             ..Chart::default()
         },
         Chart {
             title: "Wire in use".into(),
             unit: "%".into(),
-            note: "Time that a host's port sends, preamble and gap included; resent packets count."
-                .into(),
-            lines: lines(samples, nodes(), &samples.wire, Shape::Mean),
+            note: format!(
+                "Time that a host's port sends, preamble and gap included; resent packets count. {BAND}"
+            ),
+            lines: bands(samples, nodes(), samples.wire.iter()),
             range: Some((0.0, 100.0)),
             ..Chart::default()
         },
     ];
-    if samples.queue.iter().flatten().any(|bytes| *bytes > 0.0) {
+    let filled = |queues: &[Vec<Interval>]| queues.iter().flatten().any(|fill| fill.greatest > 0.0);
+    if filled(&samples.queue) {
         charts.push(Chart {
             title: "Longest queue".into(),
             unit: "B".into(),
-            note: "Bytes that wait at the fullest port of a switch.".into(),
-            lines: lines(samples, nodes(), &samples.queue, Shape::Straight),
+            note: format!("Bytes that wait at the fullest port of a switch. {BAND}"),
+            lines: bands(samples, nodes(), samples.queue.iter()),
             levels: ecn_levels(scenario),
             ..Chart::default()
         });
     }
-    if samples.ingress.iter().flatten().any(|bytes| *bytes > 0.0) {
+    if filled(&samples.ingress) {
         charts.push(Chart {
             title: "Fullest ingress queue".into(),
             unit: "B".into(),
-            note: "Bytes that came by one port in one lossless class and wait in a switch; above XOFF the switch pauses that port.".into(),
-            lines: lines(samples, nodes(), &samples.ingress, Shape::Straight),
-            levels: xoff_levels(scenario, samples),
+            note: format!("Bytes that came by one port in one lossless class and wait in a switch; above XOFF the switch pauses that port. {BAND}"),
+            lines: bands(samples, nodes(), samples.ingress.iter()),
+            levels: xoff_levels(scenario, samples, &headrooms(simulation)),
             ..Chart::default()
         });
     }
@@ -80,16 +127,16 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
         let names = samples.paused.keys();
         let name = |link: &LinkClass| format!("{} class {}", link.text(simulation), link.class);
         let names: Vec<String> = names.map(name).collect();
-        let series: Vec<Vec<f64>> = samples.paused.values().cloned().collect();
         charts.push(Chart {
             title: "Pause time".into(),
             unit: "%".into(),
-            note: "Part of the time for which pauses stop a link.".into(),
-            lines: lines(samples, names.iter(), &series, Shape::Mean),
+            note: format!("Part of the time for which pauses stop a link. {BAND}"),
+            lines: bands(samples, names.iter(), samples.paused.values()),
             range: Some((0.0, 100.0)),
             ..Chart::default()
         });
     }
+    charts.extend(signals(samples));
     let bands = pauses(simulation);
     if !bands.is_empty() {
         charts.push(Chart {
@@ -116,7 +163,68 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
             ..Chart::default()
         });
     }
+    let nodes: BTreeMap<&str, NodeId> = (simulation.names().iter().map(|name| &**name))
+        .zip((0..).map(NodeId))
+        .collect();
+    let of_node = |name: &str| Some(tier(simulation, *nodes.get(name)?).to_owned());
+    let of_link = |link: &LinkClass| {
+        let (peer, _) = link.peer(simulation)?;
+        let [from, to] = [link.node, peer].map(|node| tier(simulation, node));
+        Some(format!("{from} → {to} class {}", link.class))
+    };
+    for chart in &mut charts {
+        match &*chart.title {
+            "Goodput" | "DCQCN rate" | "DCQCN α" => {
+                group(&mut chart.lines, |name| Some(entry(name).to_owned()));
+            }
+            "Pause time" => {
+                for (line, link) in chart.lines.iter_mut().zip(samples.paused.keys()) {
+                    line.group = of_link(link).unwrap_or_default();
+                }
+            }
+            _ => group(&mut chart.lines, of_node),
+        }
+    }
     charts
+}
+
+/// Drops, packets sent again, marks and CNPs of the whole network, if there are any.
+fn signals(samples: &Samples) -> Option<Chart> {
+    type Count = fn(&Tally) -> u64;
+    let counts: [(&str, Count); 4] = [
+        ("dropped or lost", |tally| tally.drops),
+        ("sent again", |tally| tally.resent),
+        ("marked", |tally| tally.marked),
+        ("CNPs", |tally| tally.cnps),
+    ];
+    let line = |(name, count): (&str, Count)| {
+        let mut before = 0;
+        let rate = |(at_ns, tally): (&u64, &Tally)| {
+            let ms = (at_ns - std::mem::replace(&mut before, *at_ns)) as f64 / 1e6;
+            (*at_ns, count(tally) as f64 / ms)
+        };
+        let any = samples.tallies.iter().any(|tally| count(tally) > 0);
+        any.then(|| Line {
+            name: name.into(),
+            points: samples
+                .at_ns
+                .iter()
+                .zip(&samples.tallies)
+                .map(rate)
+                .collect(),
+            shape: Shape::Mean,
+            ..Line::default()
+        })
+    };
+    let lines: Vec<Line> = counts.into_iter().filter_map(line).collect();
+    (!lines.is_empty()).then(|| Chart {
+        title: "Losses and signals of congestion".into(),
+        unit: "packets/ms".into(),
+        note: "In the whole network: frames dropped or lost on links, packets sent again, packets marked and CNPs sent."
+            .into(),
+        lines,
+        ..Chart::default()
+    })
 }
 
 /// Thresholds that switches have, one of each value. Where they differ, the names of the first with that value are
@@ -152,7 +260,11 @@ fn ecn_levels(scenario: &Scenario) -> Vec<Level> {
 
 /// XOFF and XON of the switches' lossless queues. A dynamic limit moves with the buffer: its greatest and least value
 /// in the run are given.
-fn xoff_levels(scenario: &Scenario, samples: &Samples) -> Vec<Level> {
+fn xoff_levels(
+    scenario: &Scenario,
+    samples: &Samples,
+    headrooms: &BTreeMap<&str, u64>,
+) -> Vec<Level> {
     let fixed = scenario.switches.iter().flat_map(|switch| {
         let xoff = match switch.xoff {
             Limit::Static(limit) => Some((switch.reserved + limit).get()),
@@ -160,18 +272,28 @@ fn xoff_levels(scenario: &Scenario, samples: &Samples) -> Vec<Level> {
         };
         xoff.into_iter().flat_map(|xoff| {
             let xon = xoff.saturating_sub(switch.xon_offset.get());
+            let headroom = headrooms.get(&*switch.name);
             [
-                ("XOFF", switch.name.clone(), xoff),
-                ("XON", switch.name.clone(), xon),
+                ("XOFF + headroom", headroom.map(|headroom| xoff + headroom)),
+                ("XOFF", Some(xoff)),
+                ("XON", Some(xon)),
             ]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, switch.name.clone(), value?)))
         })
     });
     let mut all = levels(fixed);
     let dynamic = |switch: &SwitchSettings| matches!(switch.xoff, Limit::Alpha { .. });
     if scenario.switches.iter().any(dynamic) {
         let limits = || samples.xoff.iter().flatten().copied();
+        let most = limits().reduce(f64::max);
+        let headroom = headrooms.values().max();
         for (name, value) in [
-            ("XOFF at most", limits().reduce(f64::max)),
+            (
+                "XOFF at most + headroom",
+                most.zip(headroom).map(|(most, room)| most + *room as f64),
+            ),
+            ("XOFF at most", most),
             ("XOFF at least", limits().reduce(f64::min)),
         ] {
             all.extend(value.map(|value| Level {
@@ -181,6 +303,18 @@ fn xoff_levels(scenario: &Scenario, samples: &Samples) -> Vec<Level> {
         }
     }
     all
+}
+
+/// The largest headroom of a lossless queue of each switch.
+fn headrooms(simulation: &Simulation) -> BTreeMap<&str, u64> {
+    let headroom = |(node, station): (NodeId, &Station)| {
+        let buffer = station.switch()?.buffer();
+        let lossless = (0..8).filter(|class| buffer.lossless(*class));
+        let headroom = lossless.map(|class| buffer.headroom(class)).max()?;
+        let name: &str = &simulation.names()[node.0 as usize];
+        Some((name, headroom))
+    };
+    simulation.stations().filter_map(headroom).collect()
 }
 
 fn pauses(simulation: &Simulation) -> Vec<Band> {
@@ -335,7 +469,7 @@ mod tests {
         let mut recorder = Recorder::new(&simulation);
         for us in 1..=100 {
             simulation.run_until(Time::from_ps(us * 1_000_000)).unwrap();
-            recorder.sample(&simulation);
+            recorder.sample(&mut simulation);
         }
         let topology = topology(&simulation, &scenario);
         let ends: Vec<_> = topology
@@ -368,7 +502,13 @@ mod tests {
                 .collect()
         };
         // XON is two frames of 1,086 bytes below; Kmin is the DCQCN paper's.
-        let ingress = [("XOFF".into(), 8_000.0), ("XON".into(), 5_828.0)];
+        let room = simulation.network().node(NodeId(3)).switch().unwrap();
+        let room = room.buffer().headroom(3) as f64;
+        let ingress = [
+            ("XOFF".into(), 8_000.0),
+            ("XOFF + headroom".into(), 8_000.0 + room),
+            ("XON".into(), 5_828.0),
+        ];
         assert_eq!(levels("Fullest ingress queue"), ingress);
         let egress = [("Kmax".into(), 10_000.0), ("Kmin".into(), 5_000.0)];
         assert_eq!(levels("Longest queue"), egress);
@@ -383,7 +523,10 @@ mod tests {
         };
         let samples = Samples::default();
         let expected = ["XOFF of s", "XOFF of t", "XON of s", "XON of t"];
-        assert_eq!(names(xoff_levels(&scenario, &samples)), expected);
+        assert_eq!(
+            names(xoff_levels(&scenario, &samples, &BTreeMap::new())),
+            expected
+        );
         // α·free, which only the run tells: 1/16 of what is free at the start, and less later.
         for switch in &mut scenario.switches {
             switch.xoff = Limit::Alpha { num: 1, den: 16 };
@@ -392,7 +535,7 @@ mod tests {
             xoff: vec![vec![], vec![500.0, 300.0], vec![400.0, 450.0]],
             ..Samples::default()
         };
-        let levels = xoff_levels(&scenario, &samples);
+        let levels = xoff_levels(&scenario, &samples, &BTreeMap::new());
         let values: Vec<f64> = levels.iter().map(|level| level.value).collect();
         assert_eq!(values, [500.0, 300.0]);
         assert_eq!(names(levels), ["XOFF at most", "XOFF at least"]);

@@ -12,7 +12,9 @@ use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
-use xoff_waves::results::{CAPTURE, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY};
+use xoff_waves::results::{
+    CAPTURE, FLOWS, METRICS, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY,
+};
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
@@ -200,7 +202,7 @@ pub fn run(
 
 /// Returns the names of the files that a run may write into its folder.
 fn files(options: &RunOptions) -> Vec<String> {
-    let mut files = [SUMMARY, SERIES, SPANS, REPORT, PICTURE]
+    let mut files = [SUMMARY, SERIES, FLOWS, METRICS, SPANS, REPORT, PICTURE]
         .map(String::from)
         .to_vec();
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));

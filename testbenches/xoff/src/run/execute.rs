@@ -1,14 +1,17 @@
 //! One run of a scenario.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Instant;
 
 use xoff_network::judge::judge_all;
+use xoff_network::messages::messages;
 use xoff_network::metrics::names;
 use xoff_network::plan::Plan;
-use xoff_network::results::Summary;
+use xoff_network::results::{FindingKind, Summary};
 use xoff_network::scenario::Scenario;
+use xoff_network::words::at;
 use xoff_network::{Endpoints, Observer, ObserverError, Run, Simulation, WaveWindow};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
@@ -20,7 +23,7 @@ use xoff_waves::report::Report;
 use super::checkpoint::{Checkpoints, Every, remark};
 use super::monitors::Monitors;
 use super::trigger::Trigger;
-use super::{charts, pauses};
+use super::{charts, marks, pauses};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
 
@@ -146,11 +149,14 @@ fn jump(checkpoints: &Checkpoints, from: Time, to: Time, endpoints: &Endpoints) 
     Some(run)
 }
 
-/// Shows how far a run is.
+/// Shows how far a run is, and what is found on the way.
 struct HowFar {
     progress: Progress,
     started: Instant,
     duration: Duration,
+    /// Whether anybody sees it.
+    seen: bool,
+    told: BTreeSet<(FindingKind, u64)>,
 }
 
 impl HowFar {
@@ -160,6 +166,8 @@ impl HowFar {
             progress: Progress::new(shown, length, "{wide_bar} {msg}, {eta} left"),
             started: Instant::now(),
             duration: scenario.duration,
+            seen: shown != Shown::Nothing,
+            told: BTreeSet::new(),
         }
     }
 
@@ -174,11 +182,25 @@ impl HowFar {
         );
         self.progress.at(ns, &words);
     }
+
+    /// Tells what the detector has found since the last call: what stops traffic, not whom it stops.
+    fn tell(&mut self, run: &Run) {
+        for finding in run.recorder.detector().broken(&run.simulation) {
+            if self.told.insert((finding.kind, finding.from_ns)) {
+                let at = at(run.now());
+                let words = format!("{at}: {}: {}", finding.kind.words(), finding.text);
+                self.progress.found(&words);
+            }
+        }
+    }
 }
 
 impl Observer for HowFar {
     fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
         self.show(run.now());
+        if self.seen {
+            self.tell(run);
+        }
         Ok(())
     }
 
@@ -391,6 +413,13 @@ fn watch(
 fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions) -> Report {
     let (simulation, recorder) = (&run.simulation, &run.recorder);
     let mut charts = charts::charts(simulation, scenario, recorder.samples());
+    let marked = marks::marks(scenario, &summary.findings, simulation.now());
+    let part_ns = marks::part(&marked, &summary.findings, &charts, summary.duration_ns);
+    let settled_ns = marks::settled(scenario, &marked);
+    for chart in &mut charts {
+        chart.markers.clone_from(&marked);
+        chart.settled_ns = settled_ns;
+    }
     for chart in charts.iter_mut().filter(|_| !run.has_ended()) {
         // So that charts and tables show it too.
         chart.title += " (interrupted)";
@@ -401,6 +430,8 @@ fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions
         command: options.command.clone(),
         summary,
         topology: charts::topology(simulation, scenario),
+        messages: messages(simulation),
+        part_ns,
         pauses: pauses::spread(simulation, recorder.detector()),
         charts,
     }

@@ -19,8 +19,11 @@ pub mod charts;
 pub mod checkpoint;
 pub mod command;
 pub mod diff;
+#[cfg(test)]
+mod drawn;
 pub mod execute;
 pub mod list;
+pub mod marks;
 pub mod monitors;
 pub mod pauses;
 pub mod print;

@@ -1,4 +1,4 @@
-//! Flows in lockstep: a ring all-reduce against its closed form.
+//! Flows in lockstep and patterns: a ring all-reduce against its closed form.
 
 use crate::common::said;
 use crate::scenario_runs::scenario;
@@ -57,6 +57,54 @@ fn a_ring_of_16_rtl_nics_takes_the_time_of_its_closed_form() {
         (measured / expected - 1.0).abs() < 0.03,
         "{measured}, not {expected}"
     );
+}
+
+/// The time of a round of a pattern among 16 hosts, whose data are so many KiB, and its bus bandwidth.
+fn round(nic: &str, pattern: &str, kib: u32) -> (f64, f64) {
+    let settings = [
+        ("host.nic", nic),
+        ("topology.star.hosts", "16"),
+        ("flows.reduce.pattern", pattern),
+        ("flows.reduce.message", &format!("{kib} KiB")),
+        ("duration", "3 ms"),
+    ];
+    let mut scenario = scenario("collectives", &settings);
+    scenario.flows.truncate(1);
+    scenario.expect.clear();
+    let options = RunOptions::new(xoff_cosim::endpoints());
+    let metrics = execute::run(&scenario, &options).unwrap().summary.metrics;
+    assert_eq!(metrics["job_rounds.reduce"], 1.0);
+    assert_eq!(metrics["payload_errors"], 0.0);
+    let time = metrics["job_completion_ns.reduce.p50"];
+    (time, metrics["bus_bandwidth_gbps.reduce"])
+}
+
+/// 2(n − 1)/n · S/B + 2(n − 1) · latency, with the latency from a ring of one frame a step.
+#[test]
+fn the_pattern_of_16_rtl_nics_takes_the_time_of_its_closed_form() {
+    let (short, _) = round("rtl", "ring-all-reduce", 16);
+    let latency = short / 30.0 - FRAME_NS;
+    let (measured, bandwidth) = round("rtl", "ring-all-reduce", 16 * 64);
+    let expected = 30.0 * (64.0 * FRAME_NS + latency);
+    assert!(
+        (measured / expected - 1.0).abs() < 0.03,
+        "{measured}, not {expected}"
+    );
+    let bytes = 2.0 * 15.0 / 16.0 * f64::from(1 << 20);
+    assert!((bandwidth - bytes * 8.0 / measured).abs() < 1e-6);
+}
+
+/// RTL and model NICs go through the same gates: their rounds differ by latencies of the NICs alone.
+#[test]
+fn patterns_of_rtl_and_model_nics_take_the_same_time() {
+    for pattern in [
+        "halving-doubling-all-reduce",
+        "all-to-all",
+        "tree-all-reduce",
+    ] {
+        let [(rtl, _), (model, _)] = ["rtl", "model"].map(|nic| round(nic, pattern, 256));
+        assert!((rtl / model - 1.0).abs() < 0.1, "{pattern}: {rtl}, {model}");
+    }
 }
 
 /// A host that is late makes the whole ring late: nobody goes on without the step before.

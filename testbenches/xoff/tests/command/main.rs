@@ -7,7 +7,7 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
-//! | [`collectives`] | flows in lockstep: a ring all-reduce against its closed form |
+//! | [`collectives`] | flows in lockstep and patterns: a ring all-reduce against its closed form |
 //! | [`fabric`] | waves of the network |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |

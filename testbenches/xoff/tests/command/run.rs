@@ -205,7 +205,7 @@ fn show_names_what_is_wrong() {
     };
     assert_eq!(
         said(&["pear"]),
-        "xoff: scenario 'pear': neither one of pair, livelock, incast, dcqcn, deadlock, ring-deadlock, pause-storm, slow-receiver, unfairness, victim-flow, alpha, headroom, long-link, reroute, routing-loop, lossy, dscp-vs-vlan, ecmp, allreduce, pingmesh nor a file; did you mean 'pair'?\n"
+        "xoff: scenario 'pear': neither one of pair, livelock, incast, dcqcn, deadlock, ring-deadlock, pause-storm, slow-receiver, unfairness, victim-flow, alpha, headroom, long-link, reroute, routing-loop, lossy, dscp-vs-vlan, ecmp, allreduce, collectives, pingmesh nor a file; did you mean 'pair'?\n"
     );
     assert_eq!(
         said(&["pair", "--set", "version=2"]),
@@ -265,7 +265,9 @@ fn waves_come_with_layouts_and_a_capture() {
         "fabric.gtkw",
         "fabric.sucl",
         "fabric.tcl",
+        "flows.csv",
         "goodput.svg",
+        "metrics.csv",
         "report.html",
         "series.csv",
         "summary.json",
@@ -315,7 +317,9 @@ fn a_run_removes_the_files_of_the_one_before_and_no_others() {
     short_run(folder.path(), &[]).code(0);
     let files = [
         "b.fst",
+        "flows.csv",
         "goodput.svg",
+        "metrics.csv",
         "notes.txt",
         "report.html",
         "series.csv",

@@ -2,7 +2,7 @@
 
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Injection, Level, Line, Link, Marker, Node, NodeKind,
-    Op, Pauses, Report, Shape, Summary, Topology,
+    Op, Report, Shape, Summary, Topology,
 };
 
 /// Pseudo-random numbers that are the same everywhere: a linear congruential generator (Knuth's MMIX constants).
@@ -40,6 +40,7 @@ fn line(name: &str, shape: Shape, points: Vec<(u64, f64)>) -> Line {
         name: name.into(),
         points,
         shape,
+        ..Line::default()
     }
 }
 
@@ -105,7 +106,6 @@ pub fn livelock() -> Report {
             ],
             links: ["a0", "a1", "b0", "b1"].map(|host| link(host, "t0", "40 Gb/s", "2 m")).into(),
         },
-        pauses: Pauses::default(),
         charts: vec![
             Chart {
                 title: "Goodput and use of the wire".into(),
@@ -132,6 +132,7 @@ pub fn livelock() -> Report {
                 ..Chart::default()
             },
         ],
+        ..Report::default()
     }
 }
 
@@ -249,7 +250,6 @@ pub fn incast() -> Report {
             ..Summary::default()
         },
         topology: Topology { nodes, links },
-        pauses: Pauses::default(),
         charts: vec![
             Chart { title: "Rate of each sender".into(), unit: "b/s".into(), lines: rates, levels: vec![Level { name: "fair share".into(), value: 5e9 }], ..Chart::default() },
             Chart { title: "α of each sender".into(), lines: alphas, range: Some((0.0, 1.0)), ..Chart::default() },
@@ -268,6 +268,7 @@ pub fn incast() -> Report {
             },
             Chart { title: "Paused by the switch".into(), note: "Share of the time and number of pauses at the right.".into(), bands, ..Chart::default() },
         ],
+        ..Report::default()
     }
 }
 
@@ -327,7 +328,6 @@ pub fn hostile() -> Report {
             ..Summary::default()
         },
         topology: Topology { nodes, links },
-        pauses: Pauses::default(),
         charts: vec![Chart {
             title: evil.into(),
             unit: evil.into(),
@@ -350,5 +350,6 @@ pub fn hostile() -> Report {
             }],
             ..Chart::default()
         }],
+        ..Report::default()
     }
 }

@@ -5,7 +5,8 @@ mod invented;
 use proptest::prelude::*;
 use xoff_waves::report::{
     Band, Chart, Drop, Expectation, Fault, Finding, FindingKind, Injection, Level, Line, Link,
-    Marker, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology, Way, sentence,
+    Marker, MessageRow, Node, NodeKind, Op, PauseRow, Pauses, Report, Shape, Summary, Topology,
+    Way, sentence,
 };
 
 fn tiny() -> Chart {
@@ -17,11 +18,13 @@ fn tiny() -> Chart {
                 name: "port 1".into(),
                 points: vec![(0, 0.0), (500, 1_500.0), (1_000, 300.0)],
                 shape: Shape::Straight,
+                ..Line::default()
             },
             Line {
                 name: "port 2".into(),
                 points: vec![(0, 900.0), (400, 100.0)],
                 shape: Shape::Hold,
+                ..Line::default()
             },
         ],
         bands: vec![Band {
@@ -225,7 +228,8 @@ fn full_of(text: &str) -> Report {
                 reason: text(),
                 count: 1,
             }],
-            metrics: [(text(), 1.0)].into(),
+            metrics: [(text(), 1.0), (format!("goodput_gbps.{}", text()), 1.0)].into(),
+            files: vec![text()],
             ..Summary::default()
         },
         topology: Topology {
@@ -279,6 +283,19 @@ fn full_of(text: &str) -> Report {
             }],
             left_out: 1,
         },
+        messages: vec![MessageRow {
+            group: text().into(),
+            flow: text().into(),
+            from: text().into(),
+            to: text().into(),
+            class: 3,
+            start_ns: 0,
+            end_ns: Some(9),
+            bytes: 1,
+            ideal_ns: 3,
+            slowdown: Some(3.0),
+        }],
+        part_ns: None,
     }
 }
 
@@ -346,7 +363,7 @@ proptest! {
         let spans = points.chunks_exact(2).map(|pair| (pair[0].0, pair[1].0)).collect();
         let markers = points.iter().map(|&(at_ns, value)| Marker { at_ns, text: value.to_string() }).collect();
         let chart = Chart {
-            lines: vec![Line { name: "a".into(), points, shape }],
+            lines: vec![Line { name: "a".into(), points, shape, ..Line::default() }],
             bands: vec![Band { name: "b".into(), spans }],
             levels: vec![Level { name: "l".into(), value: level }],
             markers,

@@ -235,7 +235,7 @@ fn flows_that_do_not_fit_are_all_listed() {
         said(&scenario),
         "flows.own.to: 'h0' would send to itself\n\
          flows.apart.to: no path leads from h0 to x, nor 2 other pairs\n\
-         flows.unknown.load: goes with sizes\n\
+         flows.unknown.load: goes with sizes, or with pattern = \"incast\"\n\
          flows.unknown.from: 'h7' is no host: hosts are h0, h1, h2, x, y\n\
          flows.unknown.to: required: the name of a host\n\
          flows.web.count: not with sizes: each flow is one message\n\

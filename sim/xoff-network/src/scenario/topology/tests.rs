@@ -4,7 +4,7 @@ use xoff_sim::time::ByteCount;
 
 use super::*;
 use crate::plan::Plan;
-use crate::scenario::{FlowSettings, Names, NicKind};
+use crate::scenario::{FlowSettings, Names, NicKind, Pingmesh};
 use crate::{Endpoints, Simulation};
 
 fn scenario(topology: impl Into<Topology>) -> Scenario {
@@ -219,6 +219,15 @@ fn everything_that_is_wrong_is_listed() {
             ..Clos::PAPER
         })),
         "topology.clos.spines: 0: nothing connects the 2 podsets; two tiers are one podset"
+    );
+    let mut probes = scenario(Clos::PAPER);
+    probes.pingmesh = Some(Pingmesh {
+        interval: Duration::ZERO,
+        ..Pingmesh::default()
+    });
+    assert_eq!(
+        said(&probes),
+        "pingmesh.interval: must be above 0, for example '100 us': probes are no load"
     );
     let mut unread = scenario(Topology::default());
     unread.topology.as_mut().unwrap().ns3 = Some("fat.txt".into());

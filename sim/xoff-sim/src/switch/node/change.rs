@@ -42,7 +42,7 @@ impl Switch {
         self.forwarding.set_link(port, up);
         if !up {
             for priority in 0..PRIORITIES as u8 {
-                self.discard(port, priority, DropReason::LinkDown);
+                self.discard(now, port, priority, DropReason::LinkDown);
             }
         }
         self.touch(port);
@@ -58,10 +58,13 @@ impl Switch {
     }
 
     /// Drops what waits in an egress queue. Returns whether there was anything.
-    fn discard(&mut self, port: PortId, priority: u8, reason: DropReason) -> bool {
+    fn discard(&mut self, now: Time, port: PortId, priority: u8, reason: DropReason) -> bool {
         let frames = self.ports[usize::from(port.0)].egress.drain(priority);
         for frame in &frames {
-            self.release(frame.charge);
+            if let Some(levels) = &mut self.levels {
+                levels.left(now, port, frame.size());
+            }
+            self.release(now, frame.charge);
             self.drop(frame.charge.ingress, priority, reason);
         }
         !frames.is_empty()
@@ -76,7 +79,7 @@ impl Switch {
             if decision == Decision::Act {
                 let counters = &mut self.ports[usize::from(port.0)].counters;
                 counters.watchdog[usize::from(priority)] += 1;
-                released |= self.discard(port, priority, DropReason::Watchdog);
+                released |= self.discard(now, port, priority, DropReason::Watchdog);
             }
         }
         released

@@ -19,6 +19,8 @@ use crate::wire::{
 struct Exit {
     routed: bool,
     dst: Option<MacAddr>,
+    /// When it came.
+    at: Time,
     ready: Time,
 }
 
@@ -108,6 +110,7 @@ impl Switch {
         let exit = |routed, dst| Exit {
             routed,
             dst,
+            at: now,
             // Frames that a rule delays have a later `end`.
             ready: frame.end.max(now) + self.config.latency,
         };
@@ -137,7 +140,7 @@ impl Switch {
                     Ok(mark) => mark,
                     Err(reason) => return self.drop(port, priority, reason),
                 };
-                if let Err(reason) = self.admit(port, priority, frame.size()) {
+                if let Err(reason) = self.admit(now, port, priority, frame.size()) {
                     return self.drop(port, priority, reason);
                 }
                 let charge = Charge {
@@ -175,7 +178,7 @@ impl Switch {
             self.ports[usize::from(port.0)].counters.copies -= 1;
             return;
         }
-        if let Err(reason) = self.admit(port, priority, frame.size()) {
+        if let Err(reason) = self.admit(exit.at, port, priority, frame.size()) {
             return self.drop(port, priority, reason);
         }
         self.floods += 1;
@@ -214,7 +217,13 @@ impl Switch {
     }
 
     /// Takes a frame into the buffer, and notes whether the peer has to pause.
-    fn admit(&mut self, port: PortId, priority: u8, size: u64) -> Result<(), DropReason> {
+    fn admit(
+        &mut self,
+        now: Time,
+        port: PortId,
+        priority: u8,
+        size: u64,
+    ) -> Result<(), DropReason> {
         let queue = usize::from(priority);
         let admitted = self.buffer.admit(port, priority, size);
         let held = *self.buffer.queue(port, priority);
@@ -227,6 +236,9 @@ impl Switch {
         *peak = held.bytes().max(*peak);
         let peak = &mut ingress.counters.headroom_peak[queue];
         *peak = held.headroom.max(*peak);
+        if let (Some(levels), Ok(())) = (&mut self.levels, admitted) {
+            levels.admitted(now, port, priority, size);
+        }
         admitted
     }
 
@@ -244,12 +256,16 @@ impl Switch {
         let bytes = self.rewrite(frame.bytes, headers, out, charge.priority, exit, mark);
         let egress = &mut self.ports[usize::from(out.0)];
         egress.counters.marked[queue] += u64::from(mark);
-        egress.egress.push(Queued {
+        let queued = Queued {
             bytes,
             fcs_ok: frame.fcs_ok,
             charge,
             ready: exit.ready,
-        });
+        };
+        if let Some(levels) = &mut self.levels {
+            levels.queued(exit.at, out, queued.size());
+        }
+        egress.egress.push(queued);
         let peak = &mut egress.counters.egress_peak[queue];
         *peak = egress.egress.waiting(charge.priority).max(*peak);
         self.touch(out);
