@@ -112,7 +112,8 @@ pub fn levelled(columns: &mut [Column]) {
             (all.0.max(range.0), all.1.min(range.1))
         });
         let beats = path >= BACK_AND_FORTH * (greatest - least);
-        if beats && inside.0 <= least && inside.1 >= greatest {
+        let known = inside.0.is_finite() && inside.1.is_finite();
+        if beats && known && inside.0 <= least && inside.1 >= greatest {
             // Nearer columns count more: a triangle has no beat of its own.
             let weight = |at: usize| (BEAT + 1 - (from + at).abs_diff(place)) as f64;
             let weights: f64 = (0..around.len()).map(weight).sum();
@@ -169,11 +170,14 @@ mod tests {
             "{means:?}"
         );
         assert!(inside[101..].iter().all(|column| column.mean == 0.0));
-        // Where the band is narrow, the line is what was there.
-        let mut all = columns(pieces((20.0, 21.0)), 0, 1_000);
-        let before = all.clone();
-        levelled(&mut all);
-        assert_eq!(all, before);
+        // Where the band is narrow, or there is none, the line is what was there.
+        for range in [(20.0, 21.0), (f64::NAN, f64::NAN)] {
+            let mut all = columns(pieces(range), 0, 1_000);
+            let before: Vec<f64> = all.iter().map(|column| column.mean).collect();
+            levelled(&mut all);
+            let after: Vec<f64> = all.iter().map(|column| column.mean).collect();
+            assert_eq!(after, before);
+        }
     }
 
     #[test]

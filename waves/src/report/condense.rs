@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::chart::MOST_NAMES;
-use super::data::{Area, Chart, Line};
+use super::columns::{self, columns};
+use super::data::{Area, Chart, Line, Shape};
 use super::scale::with_groups;
 
 /// Returns the value below which the fraction `part` of the sorted values lies, by nearest rank. Panics if there are
@@ -123,9 +124,7 @@ fn without_lines(chart: &Chart) -> Chart {
     }
 }
 
-/// A line for each group, if all lines have one and there are few enough. Bytes have peaks that means would hide, so their
-/// bands go to the least and the greatest of all; rates of short windows are those of single packets, so the bands of
-/// others are of means.
+/// A line for each group, if all lines have one and there are few enough.
 fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
     let mut groups = BTreeMap::<&str, Vec<&Line>>::new();
     for line in &chart.lines {
@@ -134,35 +133,39 @@ fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
     if groups.contains_key("") || groups.len() > most || groups.len() == chart.lines.len() {
         return None;
     }
+    let times = chart.lines.iter().flat_map(|line| line.points.last());
+    let end = times.map(|point| point.0).max().unwrap_or(0);
+    let span = chart.span_ns.unwrap_or((0, end));
+    let lines = groups.into_iter();
     Some(
-        groups
-            .into_iter()
-            .map(|(name, lines)| together(name, &lines, chart.unit == "B"))
+        lines
+            .map(|(name, lines)| together(name, &lines, span, chart.unit == "B"))
             .collect(),
     )
 }
 
-fn together(name: &str, lines: &[&Line], peaks: bool) -> Line {
+/// The mean of lines in each column of the picture, with a band around it. Bytes have peaks that means would hide: with
+/// `peaks` the band goes to the least and the greatest of all. Rates of short windows are those of single packets: without,
+/// it goes to the least and the greatest mean.
+fn together(name: &str, lines: &[&Line], span: (u64, u64), peaks: bool) -> Line {
     /// Sum and number of values, and the least and the greatest of them.
     type At = (f64, u32, (f64, f64));
     let mut at = BTreeMap::<u64, At>::new();
     for line in lines {
-        let ranges = line
-            .ranges
-            .iter()
-            .copied()
-            .map(Some)
-            .chain(std::iter::repeat(None));
-        for (&(time, value), range) in line.points.iter().zip(ranges) {
-            if value.is_finite() {
-                let (low, high) = range.filter(|_| peaks).unwrap_or((value, value));
-                let all = at.entry(time).or_insert((0.0, 0, (f64::NAN, f64::NAN)));
-                *all = (
-                    all.0 + value,
-                    all.1 + 1,
-                    (all.2.0.min(low), all.2.1.max(high)),
-                );
-            }
+        let columns = columns(columns::of_line(line), span.0, span.1);
+        for column in columns.iter().filter(|column| column.mean.is_finite()) {
+            let known = column.range.0.is_finite() && column.range.1.is_finite();
+            let (low, high) = match peaks && known {
+                true => column.range,
+                false => (column.mean, column.mean),
+            };
+            let none = (0.0, 0, (f64::NAN, f64::NAN));
+            let all = at.entry(column.to).or_insert(none);
+            *all = (
+                all.0 + column.mean,
+                all.1 + 1,
+                (all.2.0.min(low), all.2.1.max(high)),
+            );
         }
     }
     let mean = |(time, all): (&u64, &At)| (*time, all.0 / f64::from(all.1));
@@ -172,10 +175,10 @@ fn together(name: &str, lines: &[&Line], peaks: bool) -> Line {
     };
     Line {
         name,
-        group: String::new(),
         points: at.iter().map(mean).collect(),
         ranges: at.values().map(|all| all.2).collect(),
-        shape: lines[0].shape,
+        shape: Shape::Mean,
+        ..Line::default()
     }
 }
 

@@ -248,12 +248,14 @@ fn spread(report: &Report) -> Markup {
 
 fn charts(report: &Report) -> Markup {
     let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
-    let mut charts: Vec<Chart> = (report.charts.iter())
-        .map(|chart| condense::chart(chart).into_owned())
-        .collect();
-    for chart in &mut charts {
-        chart.span_ns = chart.span_ns.or(report.part_ns);
-    }
+    let shown = |chart: &Chart| {
+        let chart = Chart {
+            span_ns: chart.span_ns.or(report.part_ns),
+            ..chart.clone()
+        };
+        condense::chart(&chart).into_owned()
+    };
+    let charts: Vec<Chart> = report.charts.iter().map(shown).collect();
     let wide = Frame::wide(&charts);
     let narrow = Frame::narrow(&charts);
     html! {
@@ -262,7 +264,8 @@ fn charts(report: &Report) -> Markup {
             @if let (Some(whole), Some(part)) = (span, report.part_ns) {
                 // The first chart that is not empty.
                 @let filled = |chart: &&Chart| chart.lines.iter().flat_map(|line| &line.points).any(|point| point.1 > 0.0);
-                @let chart = charts.iter().find(filled).unwrap_or(&charts[0]);
+                @let chart = report.charts.iter().find(filled).unwrap_or(&report.charts[0]);
+                @let chart = &*condense::chart(chart);
                 figure.strip {
                     figcaption { p.note {
                         "Shown is the part from " (time(part.0)) " to " (time(part.1)) ", where it happened. This is the whole run: "

@@ -78,8 +78,8 @@ pub(super) fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
         )
     };
     html! {
-        text class="ink" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
-        text x=(c(figure_x)) y=(c(text_y)) text-anchor=(figure_anchor) { (figures) }
+        text class="ink halo" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
+        text class="halo" x=(c(figure_x)) y=(c(text_y)) text-anchor=(figure_anchor) { (figures) }
         rect class="row" x=(c(left)) y=(c(bar_top)) width=(c(right - left)) height=(c(BAR)) {}
         @for (start, end, share) in runs(band, plot) {
             rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
