@@ -233,6 +233,7 @@ impl Simulation {
                     buffer: receive_buffer(&settings),
                     qps: qps[node.0 as usize].max(QPS),
                     pcie: settings.pcie(),
+                    congestion: endpoints.congestion_of(&name, &settings)?,
                     host: HostSetup {
                         name,
                         address: plan.address(node),
@@ -365,6 +366,7 @@ impl Simulation {
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
             endpoints.of(&entry.name, &settings)?;
+            endpoints.congestion_of(&entry.name, &settings)?;
             if matches!(settings.nic, NicKind::Custom(_)) {
                 // Only its driver knows what a NIC of your own can carry.
                 return Self::with(scenario, endpoints).map(drop);

@@ -79,6 +79,9 @@ fn takes(root: &Value, schema: &Value) -> String {
         return "table, below".into();
     }
     match &definition["additionalProperties"] {
+        Value::Object(of) if of.get("type").is_some_and(|kind| kind == "number") => {
+            return "numbers by name".into();
+        }
         Value::Object(_) => return "tables by name, below".into(),
         Value::Bool(true) => return "table of keys and values".into(),
         _ => {}
