@@ -475,7 +475,9 @@ impl Kind {
         let flow = connection.settings;
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
-        let problem = if !limits.operations.contains(&flow.operation.into()) {
+        let second = connection.second.map(|(operation, _)| operation);
+        let mut operations = std::iter::once(connection.operation).chain(second);
+        let problem = if !operations.all(|it| limits.operations.contains(&it.into())) {
             let can = [
                 ("send", WorkKind::SEND),
                 ("send_imm", WorkKind::SEND_IMM),

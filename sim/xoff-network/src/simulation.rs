@@ -743,8 +743,10 @@ fn create(
         });
         let config = FlowConfig {
             number: flows.len() as u32,
-            kind: settings.operation.into(),
+            kind: connection.operation.into(),
             message: connection.message.get() as u32,
+            second: (connection.second)
+                .map(|(operation, bytes)| (operation.into(), bytes.get() as u32)),
             count: connection.count,
             outstanding: settings.outstanding,
             start: Time::ZERO + connection.start,
@@ -801,7 +803,7 @@ fn create(
 /// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.
 fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Station]) {
     let units = jobs.iter().flat_map(|job| &job.units);
-    for (flow, _) in units.flat_map(|unit| &unit.flows) {
+    for (flow, _) in units.flat_map(|unit| unit.begin.iter().chain(&unit.flows)) {
         let flow = &flows[*flow];
         host_of(&mut stations[flow.to.0 as usize]).keep_arrivals(flow.receiver);
     }
