@@ -709,6 +709,8 @@ impl Endpoint for ModelNic {
 }
 
 #[cfg(test)]
+mod congestion_tests;
+#[cfg(test)]
 mod tests {
     use xoff_sim::time::Length;
 

@@ -165,13 +165,16 @@ impl<C: Congestion> Object for C {
     }
 }
 
+/// A control, or why there is none.
+type Made = Result<Box<dyn Object>, String>;
+
 /// A kind of congestion control.
 #[derive(Debug, Clone, Copy)]
 pub struct CongestionKind {
     /// The names of its parameters.
     pub parameters: &'static [&'static str],
-    open: fn(&CongestionSetup<'_>) -> Result<Box<dyn Object>, String>,
-    restore: fn(&[u8]) -> Result<Box<dyn Object>, String>,
+    open: fn(&CongestionSetup<'_>) -> Made,
+    restore: fn(&[u8]) -> Made,
 }
 
 impl CongestionKind {
