@@ -18,13 +18,17 @@ struct Shrinking {
     acknowledged: u32,
     shortest: u64,
     sent: u64,
+    /// When the window shrinks to one packet.
+    shrink_at: Option<u64>,
 }
 
 impl Congestion for Shrinking {
-    const PARAMETERS: &'static [&'static str] = &["window", "mbps"];
+    const PARAMETERS: &'static [&'static str] = &["window", "mbps", "shrink_us"];
 
     fn open(setup: &CongestionSetup<'_>) -> Result<Self, String> {
         let window = setup.parameter("window", 40.0);
+        let shrink = setup.parameters.get("shrink_us");
+        let cycles = |us: &f64| (us * 1e6) as u64 / setup.clock.period.as_ps();
         match window >= 1.0 {
             true => Ok(Self {
                 window: window as u32,
@@ -32,6 +36,7 @@ impl Congestion for Shrinking {
                 acknowledged: 0,
                 shortest: u64::MAX,
                 sent: 0,
+                shrink_at: shrink.map(cycles),
             }),
             false => Err(format!("window = {window}: 1 or more")),
         }
@@ -51,6 +56,15 @@ impl Congestion for Shrinking {
     fn acknowledged(&mut self, ack: &Acknowledged, _now: Cycles) {
         self.acknowledged += ack.packets;
         self.window = self.window.saturating_sub(10).max(1);
+    }
+
+    fn deadline(&self) -> Option<Cycles> {
+        self.shrink_at.map(Cycles)
+    }
+
+    fn timer(&mut self, _now: Cycles) {
+        self.window = 1;
+        self.shrink_at = None;
     }
 
     fn round_trip(&mut self, time: Cycles, _now: Cycles) {
@@ -97,6 +111,8 @@ fn done(simulation: &Simulation) -> f64 {
 /// what is under way must not leave the QP waiting for an ACK that nobody asked for.
 #[test]
 fn a_window_that_shrinks_leaves_nobody_waiting() {
+    // While the first forty packets go, of which none asks.
+    done(&ran(&scenario(&[("shrink_us", 5.0)])));
     let slow = done(&ran(&scenario(&[])));
     // Of 256 packets all but the first hundred wait for the ACK of the one before.
     let mut free = scenario(&[]);
@@ -147,7 +163,7 @@ fn what_does_not_fit_is_named() {
     );
     assert_eq!(
         said(&scenario(&[("gain", 1.0)]), &endpoints()),
-        "host.congestion_parameters: gain: it has window, mbps"
+        "host.congestion_parameters: gain: it has window, mbps, shrink_us"
     );
     assert_eq!(
         said(&scenario(&[("window", 0.5)]), &endpoints()),
