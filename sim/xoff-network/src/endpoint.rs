@@ -11,6 +11,7 @@ use thiserror::Error;
 use xoff_sim::host::{Host, PcieConfig};
 use xoff_sim::kernel::Node;
 use xoff_sim::mac::ReceiveCounters;
+use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup};
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{
     Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, Region,
@@ -21,6 +22,7 @@ use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
+use crate::scenario::host::DCQCN;
 use crate::scenario::{Connection, HostSettings, IpVersion, NicKind};
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
@@ -95,6 +97,21 @@ pub trait Endpoint: Node + Debug {
 
     /// States at `now`, between two runs, that the link went down or came up. Pauses end with the link.
     fn set_link(&mut self, now: Time, up: bool);
+
+    /// The congestion control that it has in place of DCQCN.
+    fn own_congestion(&self) -> Option<&Chosen> {
+        None
+    }
+
+    /// Gives it its own congestion control, after it was made from saved state.
+    ///
+    /// # Errors
+    ///
+    /// Its state is not that of this kind.
+    fn attach_congestion(&mut self, own: Chosen) -> Result<(), String> {
+        let _ = own;
+        Ok(())
+    }
 
     /// Why the NIC has stopped working: an assertion that failed, or a rule of its pins that it broke.
     fn failure(&self) -> Option<&str> {
@@ -230,6 +247,8 @@ pub struct EndpointSetup {
     pub qps: usize,
     /// The bus between NIC and memory.
     pub pcie: PcieConfig,
+    /// The congestion control in place of DCQCN. Model NICs alone get one.
+    pub congestion: Option<Chosen>,
 }
 
 /// A kind of endpoint: what is known of it before there is one, and how one is made.
@@ -258,14 +277,20 @@ pub const RTL: &str = "rtl";
 pub const MODEL: &str = "model";
 
 /// The kinds of endpoints that a simulation can make: `model`, `rtl` where it was added, and NICs of one's own,
-/// `nic = { own = "NAME" }` in a scenario.
+/// `nic = { own = "NAME" }` in a scenario; and kinds of congestion control, `host.congestion = "NAME"`.
 #[derive(Debug, Clone)]
-pub struct Endpoints(BTreeMap<String, Kind>);
+pub struct Endpoints {
+    kinds: BTreeMap<String, Kind>,
+    congestion: BTreeMap<String, CongestionKind>,
+}
 
 impl Default for Endpoints {
     /// Model NICs alone.
     fn default() -> Self {
-        Self(BTreeMap::from([(MODEL.into(), model())]))
+        Self {
+            kinds: BTreeMap::from([(MODEL.into(), model())]),
+            congestion: BTreeMap::new(),
+        }
     }
 }
 
@@ -273,13 +298,84 @@ impl Endpoints {
     /// Adds a kind under a name, or replaces it.
     #[must_use]
     pub fn with(mut self, name: &str, kind: Kind) -> Self {
-        self.0.insert(name.into(), kind);
+        self.kinds.insert(name.into(), kind);
         self
+    }
+
+    /// Adds a kind of congestion control for model NICs under a name, or replaces it.
+    ///
+    /// # Panics
+    ///
+    /// When the name is that of DCQCN.
+    #[must_use]
+    pub fn with_congestion(mut self, name: &str, kind: CongestionKind) -> Self {
+        assert_ne!(name, DCQCN, "DCQCN is there already");
+        self.congestion.insert(name.into(), kind);
+        self
+    }
+
+    /// The congestion control in place of DCQCN that a host's settings ask for.
+    ///
+    /// # Errors
+    ///
+    /// A name that is not known, a NIC that has DCQCN only, or parameters that do not fit.
+    pub(crate) fn congestion_of(
+        &self,
+        host: &str,
+        settings: &HostSettings,
+    ) -> Result<Option<Chosen>, Issue> {
+        let refuse = |key: &str, message: String| {
+            Err(Issue {
+                key: format!("host.{key}"),
+                message,
+            })
+        };
+        let parameters = settings.congestion_parameters.clone();
+        let Some(name) = settings.own_congestion() else {
+            return match parameters.keys().next() {
+                None => Ok(None),
+                Some(key) => refuse(
+                    "congestion_parameters",
+                    format!("{key}: goes with congestion = \"NAME\"; DCQCN's are in host.dcqcn"),
+                ),
+            };
+        };
+        let Some(kind) = self.congestion.get(name).copied() else {
+            let own = self.congestion.keys().map(String::as_str);
+            let known: Vec<&str> = std::iter::once(DCQCN).chain(own).collect();
+            let problem = format!(
+                "no congestion control of the name '{name}': this program has {}; docs/own-congestion.md says how to \
+                 add one",
+                known.join(", ")
+            );
+            return refuse("congestion", problem);
+        };
+        if settings.nic != NicKind::Model {
+            let nic = settings.nic.name();
+            let problem = format!(
+                "{name}: the NIC '{nic}' of {host} has dcqcn only; \"model\" NICs have any"
+            );
+            return refuse("congestion", problem);
+        }
+        let setup = CongestionSetup {
+            clock: Clock::new(ModelNicConfig::period(settings.rate), Duration::ZERO),
+            rate: settings.rate,
+            mtu: 1024,
+            parameters: &parameters,
+        };
+        if let Err(wrong) = kind.check(&setup) {
+            return refuse("congestion_parameters", wrong);
+        }
+        Ok(Some(Chosen {
+            name: name.into(),
+            parameters,
+            kind: Some(kind),
+        }))
     }
 
     /// The kinds that there are, as scenarios name them.
     pub fn names(&self) -> impl Iterator<Item = NicKind> + '_ {
-        self.0.keys().map(|name| match &name[..] {
+        self.kinds.keys().map(|name| match &name[..] {
             RTL => NicKind::Rtl,
             MODEL => NicKind::Model,
             name => NicKind::Custom(name.into()),
@@ -288,7 +384,7 @@ impl Endpoints {
 
     /// The limits of a kind. `None` if it is not there.
     pub fn limits(&self, kind: &NicKind) -> Option<Limits> {
-        let kind = self.0.get(kind.name())?;
+        let kind = self.kinds.get(kind.name())?;
         Some((kind.limits)())
     }
 
@@ -315,10 +411,10 @@ impl Endpoints {
 
     /// The kind of a name.
     fn named(&self, host: &str, name: &str) -> Result<Kind, Issue> {
-        if let Some(kind) = self.0.get(name) {
+        if let Some(kind) = self.kinds.get(name) {
             return Ok(*kind);
         }
-        let known = self.0.keys().map(String::as_str);
+        let known = self.kinds.keys().map(String::as_str);
         let known: Vec<&str> = known.filter(|name| ![RTL, MODEL].contains(name)).collect();
         let problem = match known.as_slice() {
             _ if name == RTL => "rtl: this program has no RTL NIC; \"model\" is right".into(),
@@ -346,13 +442,21 @@ impl Endpoints {
             return Ok(None);
         };
         let kind = self.named(host, &placed.kind)?;
-        let node = (kind.restore)(saved).map_err(|why| Issue {
+        let refuse = |why| Issue {
             key: format!("hosts.{host}.nic"),
             message: format!(
                 "the NIC '{}' cannot go on from saved state: {why}",
                 placed.kind
             ),
-        })?;
+        };
+        let mut node = (kind.restore)(saved).map_err(refuse)?;
+        if let Some(own) = node.own_congestion().cloned() {
+            let kind = self.congestion.get(&own.name).copied();
+            let unknown = || format!("it has no congestion control '{}' here", own.name);
+            let kind = Some(kind.ok_or_else(unknown).map_err(refuse)?);
+            node.attach_congestion(Chosen { kind, ..own })
+                .map_err(refuse)?;
+        }
         Ok(Some(Placed {
             kind: placed.kind.clone(),
             content: Content::Node(node),
@@ -371,7 +475,9 @@ impl Kind {
         let flow = connection.settings;
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
-        let problem = if !limits.operations.contains(&flow.operation.into()) {
+        let second = connection.second.map(|(operation, _)| operation);
+        let mut operations = std::iter::once(connection.operation).chain(second);
+        let problem = if !operations.all(|it| limits.operations.contains(&it.into())) {
             let can = [
                 ("send", WorkKind::SEND),
                 ("send_imm", WorkKind::SEND_IMM),
@@ -519,7 +625,11 @@ fn model() -> Kind {
                 ..ModelNicConfig::at(rate, clock, settings)
             };
             let host = Host::new(clock, BEAT_BYTES, &setup.pcie);
-            Ok(Box::new(ModelNic::new(config, host)))
+            let mut nic = ModelNic::new(config, host);
+            if let Some(own) = setup.congestion {
+                nic.choose_congestion(own);
+            }
+            Ok(Box::new(nic))
         },
         restore: |saved| {
             let nic: ModelNic = postcard::from_bytes(saved).map_err(|error| error.to_string())?;
@@ -581,6 +691,14 @@ impl Endpoint for ModelNic {
         self.set_link(up);
     }
 
+    fn own_congestion(&self) -> Option<&Chosen> {
+        self.own_congestion()
+    }
+
+    fn attach_congestion(&mut self, own: Chosen) -> Result<(), String> {
+        self.attach_congestion(own)
+    }
+
     fn saves(&self) -> bool {
         true
     }
@@ -590,6 +708,8 @@ impl Endpoint for ModelNic {
     }
 }
 
+#[cfg(test)]
+mod congestion_tests;
 #[cfg(test)]
 mod tests {
     use xoff_sim::time::Length;

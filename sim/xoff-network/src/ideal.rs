@@ -120,7 +120,7 @@ impl<'a> Paths<'a> {
         let last = bytes - (packets - 1) * mtu;
         // Further messages follow without a gap.
         let packets = packets * flow.count.unwrap_or(1);
-        let reth = match flow.settings.operation {
+        let reth = match flow.operation {
             Operation::Write | Operation::WriteImm => RETH_BYTES,
             Operation::Send | Operation::SendImm => 0,
         };

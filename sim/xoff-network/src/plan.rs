@@ -611,8 +611,8 @@ impl Plan {
             bite: cycles(settings.watchdog_bite),
             auto_rearm: false,
         };
-        let dcqcn = settings.dcqcn.as_ref().filter(|dcqcn| dcqcn.on);
-        nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(dcqcn, settings.rate, clock));
+        let dcqcn = settings.marks();
+        nic.dcqcn = dcqcn.map(|dcqcn| of_dcqcn(&dcqcn, settings.rate, clock));
         nic.read_ahead = settings.pcie().read_ahead();
         Ok(nic)
     }

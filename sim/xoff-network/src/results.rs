@@ -133,7 +133,7 @@ impl Summary {
             false => judge_all(scenario, &metrics)?,
         };
         let simulation = &run.simulation;
-        let on_its_own = (scenario.host.dcqcn.as_ref()).is_none_or(|dcqcn| !dcqcn.on);
+        let on_its_own = scenario.host.marks().is_none();
         let unpaused = on_its_own.then(|| unpaused::note(simulation)).flatten();
         let finite = metrics.iter().filter(|(_, value)| value.is_finite());
         let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);

@@ -235,6 +235,7 @@ impl Simulation {
                     buffer: receive_buffer(&settings),
                     qps: qps[node.0 as usize].max(QPS),
                     pcie: settings.pcie(),
+                    congestion: endpoints.congestion_of(&name, &settings)?,
                     host: HostSetup {
                         name,
                         address: plan.address(node),
@@ -367,6 +368,7 @@ impl Simulation {
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
             endpoints.of(&entry.name, &settings)?;
+            endpoints.congestion_of(&entry.name, &settings)?;
             if matches!(settings.nic, NicKind::Custom(_)) {
                 // Only its driver knows what a NIC of your own can carry.
                 return Self::with(scenario, endpoints).map(drop);
@@ -757,8 +759,10 @@ fn create(
         });
         let config = FlowConfig {
             number: flows.len() as u32,
-            kind: settings.operation.into(),
+            kind: connection.operation.into(),
             message: connection.message.get() as u32,
+            second: (connection.second)
+                .map(|(operation, bytes)| (operation.into(), bytes.get() as u32)),
             count: connection.count,
             outstanding: settings.outstanding,
             start: Time::ZERO + connection.start,
@@ -819,7 +823,7 @@ fn create(
 /// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.
 fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Station]) {
     let units = jobs.iter().flat_map(|job| &job.units);
-    for (flow, _) in units.flat_map(|unit| &unit.flows) {
+    for (flow, _) in units.flat_map(|unit| unit.begin.iter().chain(&unit.flows)) {
         let flow = &flows[*flow];
         host_of(&mut stations[flow.to.0 as usize]).keep_arrivals(flow.receiver);
     }

@@ -1,4 +1,4 @@
-//! Builds and tests the crates of docs/own-rtl.md, from the text of the page, and of examples/own-nic, outside this
+//! Builds and tests the crates of docs/own-rtl.md, from the text of the page, and of the examples, outside this
 //! workspace.
 
 use std::fs;
@@ -139,17 +139,23 @@ fn files_below(root: &Path) -> Vec<(String, String)> {
     files
 }
 
-/// The example has what its page shows of it.
+/// The examples have what their pages show of them.
 #[test]
-fn own_nic_is_as_its_page_shows() {
-    let page = fs::read_to_string(workspace().join("docs/own-nic.md")).unwrap();
-    let files = files_below(&workspace().join("examples/own-nic"));
+fn examples_are_as_their_pages_show() {
+    for example in ["own-nic", "own-congestion"] {
+        is_as_its_page_shows(example);
+    }
+}
+
+fn is_as_its_page_shows(example: &str) {
+    let page = fs::read_to_string(workspace().join(format!("docs/{example}.md"))).unwrap();
+    let files = files_below(&workspace().join("examples").join(example));
     let mut blocks = page.split("```rust\n").skip(1).peekable();
     assert!(blocks.peek().is_some());
     for block in blocks {
         let shown = block.split("```").next().unwrap();
         let is_there = files.iter().any(|(_, text)| text.contains(shown));
-        assert!(is_there, "no file of examples/own-nic has:\n{shown}");
+        assert!(is_there, "no file of examples/{example} has:\n{shown}");
     }
 }
 
@@ -172,6 +178,23 @@ fn own_nic_works_as_it_is_written() {
             "a_run_with_capture_and_report",
             "a_run_goes_on_from_a_checkpoint",
             "what_the_nic_cannot_carry_is_refused",
+        ],
+    );
+}
+
+#[test]
+#[ignore = "compiles the simulator once more, some minutes: .ci/run asks for it"]
+fn own_congestion_works_as_it_is_written() {
+    let files = files_below(&workspace().join("examples/own-congestion"));
+    passes(
+        &files,
+        "../../",
+        "own-congestion",
+        &[
+            "swift_holds_its_queue",
+            "what_does_not_fit_is_named",
+            "a_checkpoint_has_its_state",
+            "it_is_swift_that_keeps_the_queue_short",
         ],
     );
 }

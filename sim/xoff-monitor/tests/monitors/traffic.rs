@@ -34,6 +34,7 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
             number: index.into(),
             kind,
             message: 9_000 + 1_001 * u32::from(index),
+            second: None,
             count: Some(30),
             outstanding: 8,
             start: Time::ZERO,

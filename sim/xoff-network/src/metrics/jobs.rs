@@ -44,10 +44,13 @@ pub fn rounds(simulation: &Simulation, job: &Job, from: Time) -> Vec<Round> {
 fn round(simulation: &Simulation, unit: &Unit, number: u64) -> Round {
     let mut ends = BTreeMap::<NodeId, Time>::new();
     let mut begin = Time::MAX;
-    for (flow, per) in &unit.flows {
+    for (flow, per) in &unit.begin {
         let flow = &simulation.flows()[*flow];
         let first = simulation.sender(flow).due_at(number * per);
         begin = begin.min(first.unwrap_or(Time::MAX));
+    }
+    for (flow, per) in &unit.flows {
+        let flow = &simulation.flows()[*flow];
         let last = (number + 1) * per - 1;
         let arrived = simulation.receiver(flow).arrivals()[last as usize];
         let end = ends.entry(flow.to).or_default();
@@ -79,6 +82,9 @@ pub(super) fn of_job(simulation: &Simulation, job: &Job, from: Time) -> Metrics 
         Metric::flow(Quantity::JobRounds, &name),
         rounds.len() as f64,
     );
+    let elapsed = simulation.now().saturating_since(from).as_ps() as f64;
+    let per_second = rounds.len() as f64 * 1e12 / elapsed;
+    metrics.insert(Metric::flow(Quantity::Iops, &name), per_second);
     metrics.extend(quantiles(Quantity::JobCompletionNs, &name, times, 1e3));
     metrics.extend(quantiles(Quantity::StragglerNs, &name, late, 1e3));
     let median = Metric {

@@ -143,6 +143,8 @@ quantities! {
     FlowsUnfinished = "flows_unfinished", Workload;
     /// Rounds of a pattern, or requests with their answers, that are over within the measured window.
     JobRounds = "job_rounds", Job;
+    /// Rounds a second that are over within the measured window: of NVMe over Fabrics its I/O operations.
+    Iops = "iops", Job;
     /// From the first post of a round until the last host has seen all of its messages, in nanoseconds; of requests until
     /// the answer has arrived.
     JobCompletionNs = "job_completion_ns", JobQuantile;

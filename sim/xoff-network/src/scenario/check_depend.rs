@@ -7,7 +7,7 @@ use xoff_sim::time::ByteCount;
 use super::check::{Issue, issue};
 use super::connection::{Connection, MOST_FLOWS};
 use super::names::Names;
-use super::pattern::BARRIER_BYTES;
+use super::pattern::{BARRIER_BYTES, IN_CAPSULE_BYTES};
 use super::{FlowSettings, Pairs, Pattern, Scenario};
 
 /// Least number of hosts of a pattern.
@@ -38,6 +38,7 @@ impl Scenario {
         let answered = (self.flows.iter()).any(|other| other.answers.as_ref() == Some(&flow.name));
         match flow.depth {
             Some(0) => wrong("depth", "0: 1 or more".into()),
+            Some(_) if only(Pattern::NvmeRead) || only(Pattern::NvmeWrite) => {}
             Some(_) if !answered => {
                 wrong(
                     "depth",
@@ -89,8 +90,8 @@ impl Scenario {
         found
     }
 
-    /// The entries that an entry comes after and that come after it, if there are any, from the entry on. Only the first
-    /// entry of a cycle has it.
+    /// The entries that an entry comes after and that come after it, if there are any, from the entry on. Only the
+    /// first entry of a cycle has it.
     fn cycle(&self, flow: &FlowSettings) -> Option<Vec<String>> {
         let entry = |name: &String| self.flows.iter().find(|other| other.name == *name);
         let mut trace = vec![(flow, flow.after.iter())];
@@ -408,6 +409,26 @@ fn ends(flow: &FlowSettings, pattern: Pattern, from: &[String], to: &[String]) -
             .filter(|response| !(1..=1 << 31).contains(&response.get()))
         {
             wrong("response", format!("{response}: 1 to 2147483648 bytes"));
+        }
+        return found;
+    }
+    if matches!(pattern, Pattern::NvmeRead | Pattern::NvmeWrite) {
+        let pairs =
+            (0..from.len().max(to.len())).map(|k| (&from[k % from.len()], &to[k % to.len()]));
+        if let Some((host, _)) = pairs.into_iter().find(|(from, to)| from == to) {
+            wrong("to", format!("'{host}' would be its own target"));
+        }
+        if pattern == Pattern::NvmeWrite && flow.message > IN_CAPSULE_BYTES {
+            let problem = format!(
+                "{}: data of a write go in its command, {IN_CAPSULE_BYTES} at most; a target fetches more by READ, which \
+                 no NIC here has yet",
+                flow.message
+            );
+            wrong("message", problem);
+        }
+        if flow.operation != super::Operation::default() {
+            let problem = "commands and completions are SENDs, data of a read a WRITE".into();
+            wrong("operation", problem);
         }
         return found;
     }

@@ -9,7 +9,7 @@ use super::names::Names;
 use super::ns3::{FlowList, Sizes};
 use super::pattern::Layout;
 use super::pingmesh::Reach;
-use super::{FlowSettings, Pairs, Pattern, Scenario};
+use super::{FlowSettings, Operation, Pairs, Pattern, Scenario};
 
 /// Largest number of flows: their memory is addressed by 20 bits of number.
 pub const MOST_FLOWS: usize = (1 << 20) - 1;
@@ -30,8 +30,12 @@ pub struct Connection<'a> {
     pub from: String,
     /// The host that receives.
     pub to: String,
+    /// What carries its messages.
+    pub operation: Operation,
     /// Bytes of a message.
     pub message: ByteCount,
+    /// What every second message is in its place.
+    pub second: Option<(Operation, ByteCount)>,
     /// Number of messages; without it the flow does not end.
     pub count: Option<u64>,
     /// When the first message is posted.
@@ -195,7 +199,9 @@ impl Scenario {
             name: format!("{}.{}", entry.name, reach.name()),
             from,
             to,
+            operation: entry.operation,
             message: entry.message,
+            second: None,
             count: None,
             start: entry.start,
             dscp: entry.dscp,
@@ -228,7 +234,9 @@ impl Scenario {
                     name,
                     from: from.clone(),
                     to: to.clone(),
+                    operation: entry.operation,
                     message: entry.message,
+                    second: None,
                     count: entry.count,
                     start: entry.start,
                     dscp: entry.dscp,
@@ -276,7 +284,9 @@ impl Scenario {
             name: entry.name.clone(),
             from: from[place].clone(),
             to,
+            operation: entry.operation,
             message: size,
+            second: None,
             count: Some(1),
             start: Duration::from_ps(at),
             dscp: entry.dscp,
@@ -314,7 +324,9 @@ fn listed<'a>(entry: &'a FlowSettings, list: &'a FlowList) -> impl Iterator<Item
             name: entry.name.clone(),
             from: format!("h{}", flow.src),
             to: format!("h{}", flow.dst),
+            operation: entry.operation,
             message,
+            second: None,
             count: Some(count),
             start: entry.start + flow.start.saturating_sub(first),
             // The class selector of the priority (RFC 2474 §4.2.2).
@@ -330,7 +342,9 @@ fn patterned(entry: &FlowSettings, layout: Layout) -> impl Iterator<Item = Conne
         name: format!("{}.{}.{}", entry.name, flow.from, flow.to),
         from: flow.from,
         to: flow.to,
+        operation: flow.operation.unwrap_or(entry.operation),
         message: flow.message,
+        second: flow.second,
         count: match entry.pattern {
             Some(Pattern::Incast) => Some(1),
             _ => entry.count.map(|count| count.saturating_mul(flow.per)),
@@ -348,7 +362,9 @@ fn answer<'a>(entry: &'a FlowSettings, asked: Connection<'_>) -> Connection<'a> 
         name: format!("{}{}", entry.name, rest.unwrap_or_default()),
         from: asked.to,
         to: asked.from,
+        operation: entry.operation,
         message: entry.message,
+        second: None,
         count: asked.count,
         start: entry.start,
         dscp: entry.dscp,

@@ -1,5 +1,5 @@
-//! What flows wait for: gates at hosts, made from `pattern`, `lockstep`, `answers` and `after`; and the jobs whose rounds
-//! are measured.
+//! What flows wait for: gates at hosts, made from `pattern`, `lockstep`, `answers` and `after`; and the jobs whose
+//! rounds are measured.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,8 @@ use super::{FlowSettings, Pattern, Scenario};
 /// Place of the seed: incasts.
 const INCASTS: u64 = 23;
 
-/// What a host sees of a flow's messages: as its receiver, that they have arrived; as its sender, that they are complete.
+/// What a host sees of a flow's messages: as its receiver, that they have arrived; as its sender, that they are
+/// complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// Messages of a flow that ends at the host, by the flow's place.
@@ -57,12 +58,37 @@ impl Gate {
     }
 }
 
-/// Flows whose rounds are measured together: a round begins with the first post of one of its messages, and is over when
-/// the last of them has arrived.
+/// Flows whose rounds are measured together: a round begins with the first post of one of its messages, and is over
+/// when the last of them has arrived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
-    /// The flows by their places, each with its messages in a round.
+    /// The flows whose first post begins a round, by their places, each with its messages in a round.
+    pub begin: Vec<(usize, u64)>,
+    /// The flows with which it is over, each with the messages that its receiver sees in a round.
     pub flows: Vec<(usize, u64)>,
+}
+
+impl Unit {
+    /// Rounds that any of the flows begins and all of them end.
+    pub(super) fn whole(flows: impl Iterator<Item = (usize, u64)>) -> Self {
+        let flows: Vec<_> = flows.collect();
+        Self {
+            begin: flows.clone(),
+            flows,
+        }
+    }
+
+    /// The same unit of flows that come behind `first` others.
+    fn behind(&self, first: usize) -> Self {
+        let behind = |flows: &[(usize, u64)]| {
+            let behind = flows.iter().map(|(flow, per)| (flow + first, *per));
+            behind.collect()
+        };
+        Self {
+            begin: behind(&self.begin),
+            flows: behind(&self.flows),
+        }
+    }
 }
 
 /// Something that flows do together, round by round: a pattern, or requests with their answers.
@@ -97,6 +123,7 @@ impl FlowSettings {
             response: self.response.unwrap_or(self.message),
             start: self.start,
             think: self.think.unwrap_or(Duration::ZERO),
+            depth: self.depth.unwrap_or(1),
             incast: Arrivals {
                 senders: self.senders.unwrap_or(1),
                 load: self.load.unwrap_or(0.0),
@@ -181,7 +208,8 @@ impl Scenario {
                     bus_bytes: of.message.get().max(entry.message.get()) as f64,
                     units: pairs
                         .map(|(ask, answer)| Unit {
-                            flows: vec![(ask, 1), (answer, 1)],
+                            begin: vec![(ask, 1)],
+                            flows: vec![(answer, 1)],
                         })
                         .collect(),
                 });
@@ -221,9 +249,15 @@ impl Scenario {
             let flow = &flows[place];
             // An entry without end is refused.
             let count = flow.count.unwrap_or(u64::MAX);
+            // Of two messages the receiver sees the second.
+            let seen = if flow.second.is_some() {
+                count / 2
+            } else {
+                count
+            };
             ends.entry(&flow.to)
                 .or_default()
-                .push((End::Arrived(place), count));
+                .push((End::Arrived(place), seen));
             ends.entry(&flow.from)
                 .or_default()
                 .push((End::Sent(place), count));
@@ -256,21 +290,15 @@ fn job(entry: &FlowSettings, layout: &Layout, names: &Names, first: usize) -> Op
             let response = entry.response.unwrap_or(entry.message);
             (servers + 1, response * servers as u64)
         }
+        Pattern::NvmeRead | Pattern::NvmeWrite => (2, entry.message),
         _ => (of(&entry.from), entry.message),
-    };
-    let behind = |unit: &Unit| Unit {
-        flows: unit
-            .flows
-            .iter()
-            .map(|(flow, per)| (flow + first, *per))
-            .collect(),
     };
     Some(Job {
         name: entry.name.clone(),
         pattern: Some(pattern),
         hosts,
         bus_bytes: pattern.bus_factor(hosts) * ByteCount::get(bytes) as f64,
-        units: layout.units.iter().map(behind).collect(),
+        units: layout.units.iter().map(|unit| unit.behind(first)).collect(),
     })
 }
 

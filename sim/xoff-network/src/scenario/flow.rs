@@ -92,8 +92,8 @@ pub struct FlowSettings {
     /// arrivals) at each host of `from`, to random hosts of `to`; without these keys all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<String>,
-    /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1. With `incast`: how
-    /// many a receiver gets.
+    /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1. With `incast`:
+    /// how many a receiver gets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<f64>,
     /// With `sizes` and `incast`: until when flows begin, counted from the start of the run; without it until its end.
@@ -118,31 +118,33 @@ pub struct FlowSettings {
     #[serde(default = "four")]
     pub outstanding: u32,
     /// Whether message k is posted when message k − 1 of a flow of this entry has arrived at its sender: the steps of a
-    /// ring, which each host of the entry is a part of. A ring all-reduce of S bytes over n hosts has 2 (n − 1) messages of
-    /// S / n bytes.
+    /// ring, which each host of the entry is a part of. A ring all-reduce of S bytes over n hosts has 2 (n − 1)
+    /// messages of S / n bytes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep: bool,
-    /// Whether message k of the flows of a sender is posted when message k − 1 of all of them is complete: QPs in lock-step.
+    /// Whether message k of the flows of a sender is posted when message k − 1 of all of them is complete: QPs in
+    /// lock-step.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lockstep_qps: bool,
     /// What the hosts of `from` do together, instead of flows between pairs: `message` is the data of each host, and
     /// `count` says how often they do it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pattern: Option<Pattern>,
-    /// Entries of `flows` that come before: nothing is posted until the host has seen all flows of these entries that end
-    /// or start at it finish.
+    /// Entries of `flows` that come before: nothing is posted until the host has seen all flows of these entries that
+    /// end or start at it finish.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// The entry of `flows` that this one answers, in place of `from` and `to`: message k goes back when its message k has
-    /// arrived.
+    /// The entry of `flows` that this one answers, in place of `from` and `to`: message k goes back when its message k
+    /// has arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
-    /// Of an entry that another one answers: most messages without an answer. Without it messages do not wait for
-    /// answers.
+    /// Of an entry that another one answers: most messages without an answer; without it messages do not wait for
+    /// answers. With `nvme-read` and `nvme-write`: most commands without a completion, 1 if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Time from what a message has waited for to its post: compute time between the rounds of a pattern, behind `after`,
-    /// before an answer, or between an answer and the next request.
+    /// Time from what a message has waited for to its post: compute time between the rounds of a pattern, behind
+    /// `after`, before an answer, or between an answer and the next request. With `nvme-read` and `nvme-write` the time
+    /// of the target's device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Duration>,
     /// With `tree-all-reduce`: bytes of a chunk; without it all of the data is one.

@@ -1,5 +1,6 @@
 //! Settings of hosts.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -84,6 +85,13 @@ pub struct HostSettings {
     pub watchdog_bark: Option<Duration>,
     /// How long receive has to stand still until the NIC stops pausing; without it never.
     pub watchdog_bite: Option<Duration>,
+    /// Congestion control of model NICs: `dcqcn`, or one that the program has by this name (docs/own-congestion.md).
+    /// Without it DCQCN, if there is the table `dcqcn`. Receivers answer marks with CNPs as that table says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<String>,
+    /// Numbers that `congestion` takes, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub congestion_parameters: BTreeMap<String, f64>,
     /// DCQCN; without this table it is off.
     pub dcqcn: Option<Dcqcn>,
     /// Latency between NIC and host memory, one way.
@@ -106,6 +114,8 @@ impl Default for HostSettings {
             xon: None,
             watchdog_bark: None,
             watchdog_bite: None,
+            congestion: None,
+            congestion_parameters: BTreeMap::new(),
             dcqcn: None,
             pcie_latency: PcieConfig::default().latency,
             pcie_rate: None,
@@ -113,7 +123,23 @@ impl Default for HostSettings {
     }
 }
 
+/// Name of the congestion control that every NIC has.
+pub const DCQCN: &str = "dcqcn";
+
 impl HostSettings {
+    /// The settings of DCQCN, of which any congestion control has the notification point; `None` if none is on.
+    pub fn marks(&self) -> Option<Dcqcn> {
+        match &self.congestion {
+            Some(_) => Some(self.dcqcn.clone().unwrap_or_default()),
+            None => self.dcqcn.clone().filter(|dcqcn| dcqcn.on),
+        }
+    }
+
+    /// The name of what is in place of DCQCN.
+    pub fn own_congestion(&self) -> Option<&str> {
+        self.congestion.as_deref().filter(|name| *name != DCQCN)
+    }
+
     /// The bus of a host, whose port has [`rate`](Self::rate).
     ///
     /// The default leaves each port what Gen3 ×8, 64 Gb/s, leaves one of 40 Gb/s (SIGCOMM 2016, section 4.4).

@@ -5,11 +5,18 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
+use super::Operation;
 use super::connection::{MOST_FLOWS, exponential};
 use super::depend::{End, Gate, Unit};
 
 /// Bytes of a message of a barrier.
 pub const BARRIER_BYTES: ByteCount = ByteCount::new(8);
+/// Bytes of a command of NVMe, a submission queue entry (NVM Express base specification).
+pub const COMMAND_BYTES: ByteCount = ByteCount::new(64);
+/// Bytes of a completion of NVMe, a completion queue entry.
+pub const COMPLETION_BYTES: ByteCount = ByteCount::new(16);
+/// Most bytes of data in a command capsule. Targets fetch more by READ.
+pub const IN_CAPSULE_BYTES: ByteCount = ByteCount::new(8 << 10);
 
 /// What the hosts of an entry do together, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +40,11 @@ pub enum Pattern {
     Incast,
     /// Each host of `from` sends a query to each of `to`, waits for all answers, and sends the next.
     Queries,
+    /// NVMe over Fabrics: a host of `from` sends a command of 64 B, its target writes the data and sends a completion
+    /// of 16 B.
+    NvmeRead,
+    /// NVMe over Fabrics: a host of `from` sends a command with its data, and its target a completion of 16 B.
+    NvmeWrite,
 }
 
 impl Pattern {
@@ -48,12 +60,17 @@ impl Pattern {
             Self::Barrier => "barrier",
             Self::Incast => "incast",
             Self::Queries => "queries",
+            Self::NvmeRead => "nvme-read",
+            Self::NvmeWrite => "nvme-write",
         }
     }
 
     /// Whether the hosts of `from` do it among themselves, without `to`.
     pub const fn is_collective(self) -> bool {
-        !matches!(self, Self::Incast | Self::Queries)
+        !matches!(
+            self,
+            Self::Incast | Self::Queries | Self::NvmeRead | Self::NvmeWrite
+        )
     }
 
     /// Whether each host's data is cut into as many parts as there are hosts.
@@ -68,8 +85,8 @@ impl Pattern {
         )
     }
 
-    /// What a host has to send at least for each byte of data, among n hosts: what `bus_bandwidth_gbps` counts, as NCCL's
-    /// tests do.
+    /// What a host has to send at least for each byte of data, among n hosts: what `bus_bandwidth_gbps` counts, as
+    /// NCCL's tests do.
     pub fn bus_factor(self, hosts: usize) -> f64 {
         let others = hosts.saturating_sub(1) as f64 / hosts.max(1) as f64;
         match self {
@@ -78,7 +95,7 @@ impl Pattern {
             }
             Self::AllGather | Self::ReduceScatter | Self::AllToAll => others,
             Self::Barrier => 0.0,
-            Self::Incast | Self::Queries => 1.0,
+            Self::Incast | Self::Queries | Self::NvmeRead | Self::NvmeWrite => 1.0,
         }
     }
 }
@@ -89,6 +106,9 @@ pub(super) struct PatternFlow {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) message: ByteCount,
+    /// What carries its messages, if not what the entry says; and what every second one is.
+    pub(super) operation: Option<Operation>,
+    pub(super) second: Option<(Operation, ByteCount)>,
     /// Messages in a round.
     pub(super) per: u64,
     /// When it starts, counted from the start of the run.
@@ -117,6 +137,8 @@ pub(super) struct Request<'a> {
     pub(super) response: ByteCount,
     pub(super) start: Duration,
     pub(super) think: Duration,
+    /// Most commands without a completion.
+    pub(super) depth: u32,
     pub(super) incast: Arrivals<'a>,
 }
 
@@ -146,6 +168,8 @@ impl Request<'_> {
             Pattern::Barrier => self.barrier(),
             Pattern::Incast => self.incast(),
             Pattern::Queries => self.queries(),
+            Pattern::NvmeRead => self.nvme(true),
+            Pattern::NvmeWrite => self.nvme(false),
         }
     }
 
@@ -168,6 +192,7 @@ impl Request<'_> {
                 (incasts * f64::from(senders)) as usize
             }
             Pattern::Queries => n.saturating_mul(self.to.len()).saturating_mul(2),
+            Pattern::NvmeRead | Pattern::NvmeWrite => 2 * n.max(self.to.len()),
         }
     }
 
@@ -176,6 +201,8 @@ impl Request<'_> {
             from: self.from[from].clone(),
             to: self.from[to].clone(),
             message,
+            operation: None,
+            second: None,
             per,
             start: self.start,
         }
@@ -207,9 +234,7 @@ impl Request<'_> {
 
     fn whole(flows: Vec<PatternFlow>, gates: Vec<Gate>) -> Layout {
         let each = flows.iter().enumerate();
-        let units = vec![Unit {
-            flows: each.map(|(place, flow)| (place, flow.per)).collect(),
-        }];
+        let units = vec![Unit::whole(each.map(|(place, flow)| (place, flow.per)))];
         Layout {
             flows,
             gates,
@@ -228,8 +253,8 @@ impl Request<'_> {
         Self::whole(flows.collect(), (0..n).map(gate).collect())
     }
 
-    /// Host i has the children 2i + 1 and 2i + 2. A chunk goes up when it has come from all children, and down when it has
-    /// come from above.
+    /// Host i has the children 2i + 1 and 2i + 2. A chunk goes up when it has come from all children, and down when it
+    /// has come from above.
     fn tree(&self) -> Layout {
         let n = self.from.len();
         let chunks = self.message.get() / self.chunk.get();
@@ -262,8 +287,8 @@ impl Request<'_> {
         Self::whole(flows, gates)
     }
 
-    /// Steps in which each host exchanges with one other: a step begins when all before it have arrived. `partner` is the
-    /// place to which a host sends in a step, and `back` from which it receives.
+    /// Steps in which each host exchanges with one other: a step begins when all before it have arrived. `partner` is
+    /// the place to which a host sends in a step, and `back` from which it receives.
     fn steps(
         &self,
         sizes: &[ByteCount],
@@ -338,6 +363,8 @@ impl Request<'_> {
                         from: from.clone(),
                         to: to.clone(),
                         message,
+                        operation: None,
+                        second: None,
                         per: 1,
                         start: self.start,
                     }));
@@ -347,12 +374,59 @@ impl Request<'_> {
             let places = || (first..layout.flows.len()).step_by(2);
             let answers = places().map(|place| (End::Arrived(place + 1), 1)).collect();
             let gate = self.first_gate(places().collect(), answers);
-            layout.units.push(Unit {
-                flows: (first..layout.flows.len())
-                    .map(|place| (place, 1))
-                    .collect(),
-            });
+            layout.units.push(Unit::whole(
+                (first..layout.flows.len()).map(|place| (place, 1)),
+            ));
             layout.gates.push(gate);
+        }
+        layout
+    }
+
+    /// Commands and what targets send back. Host k of `from` is with host k of `to`, around the shorter list. Data go
+    /// ahead of their completion on one QP, so that it tells that they are there.
+    fn nvme(&self, read: bool) -> Layout {
+        let mut layout = Layout::default();
+        for pair in 0..self.from.len().max(self.to.len()) {
+            let from = &self.from[pair % self.from.len()];
+            let to = &self.to[pair % self.to.len()];
+            let (command, back) = (layout.flows.len(), layout.flows.len() + 1);
+            let capsule = match read {
+                true => COMMAND_BYTES,
+                false => COMMAND_BYTES + self.message,
+            };
+            let completion = (Operation::Send, COMPLETION_BYTES);
+            let (first, second) = match read {
+                true => ((Operation::Write, self.message), Some(completion)),
+                false => (completion, None),
+            };
+            let flow =
+                |from: &String, to: &String, (operation, message), second, per| PatternFlow {
+                    from: from.clone(),
+                    to: to.clone(),
+                    message,
+                    operation: Some(operation),
+                    second,
+                    per,
+                    start: self.start,
+                };
+            let messages = if read { 2 } else { 1 };
+            let ask = flow(from, to, (Operation::Send, capsule), None, 1);
+            layout
+                .flows
+                .extend([ask, flow(to, from, first, second, messages)]);
+            layout.gates.push(Gate {
+                lead: self.depth.into(),
+                ..self.gate(vec![command], vec![(End::Arrived(back), 1)])
+            });
+            layout.gates.push(Gate {
+                batch: messages,
+                think: self.think,
+                ..self.gate(vec![back], vec![(End::Arrived(command), 1)])
+            });
+            layout.units.push(Unit {
+                begin: vec![(command, 1)],
+                flows: vec![(back, 1)],
+            });
         }
         layout
     }
@@ -396,13 +470,13 @@ impl Request<'_> {
                     from,
                     to: self.to[place].clone(),
                     message: self.message,
+                    operation: None,
+                    second: None,
                     per: 1,
                     start: Duration::from_ps(at),
                 }));
             let flows = (first..layout.flows.len()).map(|place| (place, 1));
-            layout.units.push(Unit {
-                flows: flows.collect(),
-            });
+            layout.units.push(Unit::whole(flows));
         }
         layout
     }

@@ -24,6 +24,9 @@ pub struct FlowConfig {
     pub kind: WorkKind,
     /// Bytes of a message, 1 to 2^31.
     pub message: u32,
+    /// What every second message is in place of `kind` and `message`: one that takes a receive buffer, behind one that
+    /// takes none, such as a completion behind its data.
+    pub second: Option<(WorkKind, u32)>,
     /// Number of messages; `None` for a flow without end.
     pub count: Option<u64>,
     /// Most messages that are posted and not completed, 1 to the ring's size.
@@ -47,7 +50,32 @@ impl FlowConfig {
 
     /// Distance of consecutive messages. It is odd and thus no multiple of a page size, so that all alignments occur.
     const fn stride(&self) -> u64 {
-        (self.message as u64 + 64) | 1
+        let longest = match self.second {
+            Some((_, bytes)) if bytes > self.message => bytes,
+            _ => self.message,
+        };
+        (longest as u64 + 64) | 1
+    }
+
+    /// Kind and bytes of message `index`.
+    pub const fn shape(&self, index: u64) -> (WorkKind, u32) {
+        match self.second {
+            Some(second) if index % 2 == 1 => second,
+            _ => (self.kind, self.message),
+        }
+    }
+
+    /// Whether any of its messages takes a receive buffer.
+    const fn takes_buffers(&self) -> bool {
+        self.kind.takes_buffer() || self.second.is_some()
+    }
+
+    /// The message that takes the receive buffer of this number.
+    const fn message_of(&self, buffer: u64) -> u64 {
+        match self.second {
+            Some(_) => 2 * buffer + 1,
+            None => buffer,
+        }
     }
 
     const fn slots(&self) -> u64 {
@@ -190,20 +218,21 @@ impl Sender {
     pub(super) fn work(&self) -> Work {
         let config = &self.config;
         let va = config.address(self.posted);
-        let (remote_va, remote_key) = if config.kind.writes() {
+        let (kind, length) = config.shape(self.posted);
+        let (remote_va, remote_key) = if kind.writes() {
             (va, self.remote_key)
         } else {
             (0, 0)
         };
         Work {
-            kind: config.kind,
+            kind,
             signaled: true,
-            length: config.message,
+            length,
             local_va: va,
             local_key: self.local_key,
             remote_va,
             remote_key,
-            imm: if config.kind.has_imm() {
+            imm: if kind.has_imm() {
                 self.posted as u32
             } else {
                 0
@@ -342,7 +371,7 @@ impl Receiver {
 
     /// Number of messages that the application has seen: with a completion if they take a receive buffer, else in memory.
     pub(super) const fn seen(&self) -> u64 {
-        match self.config.kind.takes_buffer() {
+        match self.config.takes_buffers() {
             true => self.completed,
             false => self.whole,
         }
@@ -379,9 +408,10 @@ impl Receiver {
 
     pub(super) fn next_post(&self) -> Option<Cycles> {
         let open = self.posted - self.completed;
-        let more = self.config.count.is_none_or(|count| self.posted < count);
+        let next = self.config.message_of(self.posted);
+        let more = self.config.count.is_none_or(|count| next < count);
         (self.connected
-            && self.config.kind.takes_buffer()
+            && self.config.takes_buffers()
             && more
             && open < self.buffers.into()
             && self.failed.is_none())
@@ -394,15 +424,15 @@ impl Receiver {
     }
 
     pub(super) fn recv(&self) -> Recv {
+        let message = self.config.message_of(self.posted);
         // A WRITE with immediate data takes a buffer but puts nothing into it.
-        let length = if self.config.kind.writes() {
-            0
-        } else {
-            self.config.message
+        let length = match self.config.shape(message) {
+            (kind, _) if kind.writes() => 0,
+            (_, bytes) => bytes,
         };
         Recv {
             length,
-            local_va: self.config.address(self.posted),
+            local_va: self.config.address(message),
             local_key: self.local_key,
             id: self.posted,
         }
@@ -424,12 +454,19 @@ impl Receiver {
         }
         // All of the message is in memory. Later ones may be there too: writes and completions have paths of their own, and
         // no message has to wait until the one before has been reported.
-        id == expected && length == self.config.message && self.whole > expected
+        let message = self.config.message_of(expected);
+        let right = self.config.shape(message).1;
+        id == expected && length == right && self.whole > message
+    }
+
+    /// Whether the message that is being written is a WRITE.
+    pub(super) const fn is_written(&self) -> bool {
+        self.config.shape(self.whole).0.writes()
     }
 
     /// Takes a write of the NIC. Returns how many bytes are wrong or not expected there at this point.
     pub(super) fn written(&mut self, va: u64, bytes: &[u8]) -> u64 {
-        let length = u64::from(self.config.message);
+        let length = u64::from(self.config.shape(self.whole).1);
         let Some(offset) = va.checked_sub(self.config.address(self.whole)) else {
             return bytes.len() as u64;
         };

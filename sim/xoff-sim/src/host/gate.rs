@@ -16,8 +16,8 @@ pub enum End {
     Receiver(usize),
 }
 
-/// Messages of some senders that wait for messages of other flows, round by round. All flows end at one host, so nothing
-/// but what that host has seen opens a gate.
+/// Messages of some senders that wait for messages of other flows, round by round. All flows end at one host, so
+/// nothing but what that host has seen opens a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateConfig {
     /// The senders that wait, by their places.

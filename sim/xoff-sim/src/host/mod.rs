@@ -568,7 +568,7 @@ impl Host {
         }
         if let (true, Some((key, remote)), Some(number)) = (first, key, self.receiver_at(va)) {
             let receiver = &self.receivers[number];
-            let (right, writes) = (receiver.local_key, receiver.config.kind.writes());
+            let (right, writes) = (receiver.local_key, receiver.is_written());
             if (key, remote) != (right, writes) {
                 return Err(format!(
                     "{} with key {key:#x}, the peer's: {remote}; right are {right:#x} and {writes}",

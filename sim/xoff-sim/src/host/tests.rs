@@ -13,6 +13,7 @@ fn config(kind: WorkKind) -> FlowConfig {
         number: 3,
         kind,
         message: 1500,
+        second: None,
         count: Some(5),
         outstanding: 2,
         start: Time::ZERO,

@@ -6,11 +6,13 @@
 //! | [`qp`] | [`QpSettings`]: path and configuration of a QP |
 //! | [`region`] | [`Region`]: memory that packets may be written to, and its key |
 //! | [`registers`] | the above as writes to the registers of `rtl/nic/registers.toml` |
+//! | [`congestion`] | [`Congestion`](congestion::Congestion): congestion control of model NICs |
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
 //! | [`pause_log`] | [`PauseLog`]: when each class could not be sent |
 //! | [`encapsulation`] | [`Encapsulation`]: Ethernet, IP, UDP and ICRC around the packets of a NIC that has none of them |
 //! | [`model`] | [`ModelNic`]: a NIC as a behavioural model, made of the reference models |
 
+pub mod congestion;
 pub mod counters;
 pub mod encapsulation;
 pub mod model;

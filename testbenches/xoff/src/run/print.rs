@@ -191,6 +191,10 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         let Some(workload) = name.strip_prefix("flows_unfinished.") else {
             continue;
         };
+        // Rounds of a job are what counts of it.
+        if summary.jobs.iter().any(|job| job.name == workload) {
+            continue;
+        }
         let slowdown = |quantile| {
             let metric = Metric {
                 quantity: Quantity::Slowdown,
@@ -203,6 +207,19 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         writeln!(
             out,
             "  slowdown of {workload}: p50 {p50}, p99 {p99}, p99.9 {p999}; {open} flows unfinished"
+        )?;
+    }
+    for job in &summary.jobs {
+        let time = |ns: Option<u64>| ns.map_or("–".into(), |ns| metric_text("_ns", ns as f64));
+        let (median, longest) = (time(job.median_ns), time(job.longest_ns));
+        let rate = job.bus_bandwidth_gbps;
+        let rate = rate.map_or(String::new(), |rate| {
+            format!(", {}", metric_text("_bps", rate * 1e9))
+        });
+        writeln!(
+            out,
+            "  {} ({} of {}): {} over, median {median}, longest {longest}{rate}",
+            job.name, job.kind, job.hosts, job.rounds
         )?;
     }
     let count = |quantity, what: &str| {

@@ -79,6 +79,9 @@ fn takes(root: &Value, schema: &Value) -> String {
         return "table, below".into();
     }
     match &definition["additionalProperties"] {
+        Value::Object(of) if of.get("type").is_some_and(|kind| kind == "number") => {
+            return "numbers by name".into();
+        }
         Value::Object(_) => return "tables by name, below".into(),
         Value::Bool(true) => return "table of keys and values".into(),
         _ => {}
@@ -335,13 +338,17 @@ fn every_example_of_the_page_is_a_scenario() {
     )
     .unwrap();
     let whole = blocks(&page, "toml");
-    assert_eq!(whole.len(), 3);
+    assert_eq!(whole.len(), 5);
     let lossy = read(whole[0].clone());
     assert!(!lossy.links[0].faults.is_empty());
     let clos = read(whole[1].clone());
     holds(&run_watched(&clos, &[]).summary);
     let web = run_watched(&read(whole[2].clone()), &[]);
     assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
+    for (example, job) in [(3, "exchange"), (4, "ask")] {
+        let jobs = run_watched(&read(whole[example].clone()), &[]);
+        assert!(jobs.summary.metrics[&format!("job_rounds.{job}")] >= 1.0);
+    }
     let parts = blocks(&page, "toml part");
     assert_eq!(parts.len(), 8);
     for part in parts {

@@ -50,3 +50,52 @@ fn row(job: &Job) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(rounds: usize) -> Job {
+        let straggler = |host: &str, rounds, late_ns| Straggler {
+            host: host.into(),
+            rounds,
+            late_ns,
+        };
+        Job {
+            name: "reduce".into(),
+            kind: "ring-all-reduce".into(),
+            hosts: 16,
+            rounds,
+            median_ns: (rounds > 0).then_some(500_408),
+            longest_ns: (rounds > 0).then_some(612_000),
+            bus_bandwidth_gbps: (rounds > 0).then_some(31.4),
+            stragglers: vec![straggler("h5", 2, 111_000), straggler("h9", 1, 40)],
+        }
+    }
+
+    #[test]
+    fn the_table_names_jobs_and_who_was_last() {
+        assert_eq!(jobs(&[]).into_string(), "");
+        let table = jobs(&[job(3)]).into_string();
+        for shown in [
+            "reduce",
+            "ring-all-reduce",
+            "500.4",
+            "612",
+            "31.4 Gb/s",
+            "h5 in 2, by up to 111",
+            "h9 in 1",
+        ] {
+            assert!(table.contains(shown), "{shown}: {table}");
+        }
+        assert!(!table.contains("bad"), "{table}");
+    }
+
+    /// A job of which no round is over stands out.
+    #[test]
+    fn a_job_without_a_round_is_marked() {
+        let table = jobs(&[job(0)]).into_string();
+        assert!(table.contains("<td class=\"number bad\">0</td>"), "{table}");
+        assert_eq!(table.matches("–").count(), 3, "{table}");
+    }
+}

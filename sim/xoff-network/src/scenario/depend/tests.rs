@@ -4,9 +4,11 @@ use xoff_sim::time::Time;
 
 use super::*;
 use crate::metrics::jobs::rounds;
+use crate::metrics::{Metric, Quantity, Recorder};
 use crate::{Endpoints, Simulation};
 
-/// What a frame of 1,024 bytes of payload takes at 40 Gb/s: 1,024 and 62 of headers, ICRC and FCS, 20 of preamble and gap.
+/// What a frame of 1,024 bytes of payload takes at 40 Gb/s: 1,024 and 62 of headers, ICRC and FCS, 20 of preamble and
+/// gap.
 const FRAME_NS: f64 = 1_106.0 * 8.0 / 40.0;
 
 /// Model NICs at one switch whose buffer is large enough for any number of them, and these entries of flows.
@@ -193,8 +195,8 @@ fn ring(hosts: u32, frames: u32) -> f64 {
     time(&simulation)
 }
 
-/// 2(n − 1)/n · S/B + 2(n − 1) · latency, with the latency of a step from rings of four and eight hosts whose steps are a
-/// frame.
+/// 2(n − 1)/n · S/B + 2(n − 1) · latency, with the latency of a step from rings of four and eight hosts whose steps are
+/// a frame.
 #[test]
 fn a_ring_of_256_takes_the_time_of_its_closed_form() {
     let [four, eight] = [4, 8].map(|hosts| ring(hosts, 1));
@@ -283,6 +285,87 @@ fn requests_wait_for_answers_and_answers_for_requests() {
         rounds(&simulation, &simulation.jobs()[0], Time::ZERO).len(),
         18
     );
+}
+
+/// I/O operations a second, over 10 ms.
+fn iops(keys: &str) -> f64 {
+    iops_at("64 Gb/s", keys)
+}
+
+/// The same with a bus of this rate between NICs and memory.
+fn iops_at(bus: &str, keys: &str) -> f64 {
+    let flows = entry(
+        "io",
+        &format!("from = 'h0'\nto = 'h1'\noutstanding = 16\n{keys}"),
+    );
+    let mut scenario = scenario(2, 10_500, &flows);
+    scenario.host.pcie_rate = Some(bus.parse().unwrap());
+    let mut simulation = Simulation::new(&scenario).unwrap();
+    simulation.run_until(Time::from_us(500)).unwrap();
+    let mut recorder = Recorder::new(&simulation);
+    simulation.run_until(Time::from_us(10_500)).unwrap();
+    in_order(&scenario, &simulation);
+    let metrics = recorder.metrics(&simulation);
+    assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
+    assert_eq!(metrics[&Metric::network(Quantity::CompletionErrors)], 0.0);
+    metrics[&Metric::flow(Quantity::Iops, "io")]
+}
+
+/// The time from a post until the application at the other end has seen the message, alone, in nanoseconds.
+fn one_way(keys: &str) -> f64 {
+    let flows = entry("f", &format!("from = 'h0'\nto = 'h1'\ncount = 1\n{keys}"))
+        + &entry("g", "answers = 'f'");
+    let simulation = ran(&scenario(2, 2_000, &flows));
+    let flow = &simulation.flows()[0];
+    let posted = simulation.sender(flow).due_at(0).unwrap();
+    let seen = simulation.receiver(flow).arrivals()[0];
+    seen.saturating_since(posted).as_ps() as f64 / 1e3
+}
+
+/// A command, the device, the data, and the frame of the completion behind them, 16 bytes of payload; or a command with
+/// data, the device and a completion.
+#[test]
+fn an_nvme_operation_takes_the_sum_of_its_parts() {
+    let completion = (16.0 + 82.0) * 8.0 / 40.0;
+    let send = |bytes: u32| one_way(&format!("operation = 'send'\nmessage = '{bytes} B'"));
+    let read = send(64) + 10_000.0 + one_way("message = '4 KiB'") + completion;
+    let write = send(64 + 4096) + 10_000.0 + send(16);
+    for (pattern, parts) in [("nvme-read", read), ("nvme-write", write)] {
+        let measured = iops(&format!(
+            "pattern = '{pattern}'\nmessage = '4 KiB'\nthink = '10 us'"
+        ));
+        let off = measured * parts / 1e9 - 1.0;
+        println!(
+            "{pattern}: {measured:.0} IOPS, parts {parts:.0} ns, {:.2} %",
+            off * 100.0
+        );
+        assert!(off.abs() < 0.02, "{pattern}: {measured}, {parts}");
+    }
+}
+
+/// Depth multiplies operations until the wire is full: 4 KiB of data in four frames, and a completion, at 40 Gb/s.
+#[test]
+fn nvme_operations_fill_the_wire() {
+    let of = |depth: u32| {
+        iops(&format!(
+            "pattern = 'nvme-read'\nmessage = '4 KiB'\ndepth = {depth}\nthink = '10 us'"
+        ))
+    };
+    let [one, two, four, deep] = [1, 2, 4, 64].map(of);
+    println!("IOPS at depth 1, 2, 4, 64: {one:.0} {two:.0} {four:.0} {deep:.0}");
+    assert!((two / one / 2.0 - 1.0).abs() < 0.05 && (four / one / 4.0 - 1.0).abs() < 0.05);
+    // RETH in the first of the four frames.
+    let bytes = 4.0 * 1_106.0 + 16.0 + 98.0;
+    let full = 40e9 / 8.0 / bytes;
+    assert!(deep <= full * 1.001 && deep > full * 0.9, "{deep}, {full}");
+    // A slower bus is full first: it carries the data, the completion and the command.
+    let bus = iops_at(
+        "20 Gb/s",
+        "pattern = 'nvme-read'\nmessage = '4 KiB'\ndepth = 64",
+    );
+    let full = 20e9 / 8.0 / (4096.0 + 16.0);
+    println!("IOPS at 20 Gb/s of PCIe: {bus:.0} of {full:.0}");
+    assert!(bus <= full * 1.001 && bus > full * 0.9, "{bus}, {full}");
 }
 
 #[test]

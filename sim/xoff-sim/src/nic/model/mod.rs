@@ -28,6 +28,7 @@ use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::slots::Slots;
 use self::turns::Turns;
+use super::congestion::Chosen;
 use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
 use crate::host::Host;
 use crate::kernel::prefetch::prefetch_one;
@@ -39,7 +40,8 @@ use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::{
-    RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
+    RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
+    mtu_bytes,
 };
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
@@ -284,7 +286,7 @@ impl ModelNic {
         let pacing = config
             .settings
             .dcqcn
-            .map(|dcqcn| Pacing::new(dcqcn, period_ps, qps));
+            .map(|dcqcn| Pacing::new(dcqcn, (clock, rate), qps));
         Self {
             counters: NicCounters::default(),
             memory: MemoryTable::default(),
@@ -386,7 +388,37 @@ impl ModelNic {
             set.set(qp, false);
         }
         if let Some(pacing) = &mut self.pacing {
-            pacing.open(qp, now);
+            let RequesterConfig { mtu, window, .. } = settings.requester;
+            pacing.open(qp, (mtu_bytes(mtu), window), now);
+            self.set_window(qp);
+        }
+    }
+
+    /// Has the QPs that are opened from now on another congestion control than DCQCN. Notification points stay, with the
+    /// settings of DCQCN.
+    ///
+    /// # Panics
+    ///
+    /// When the NIC has no settings of DCQCN.
+    pub fn choose_congestion(&mut self, own: Chosen) {
+        let pacing = self.pacing.as_mut();
+        pacing.expect("a NIC with settings of DCQCN").choose(own);
+    }
+
+    /// The congestion control in place of DCQCN.
+    pub fn own_congestion(&self) -> Option<&Chosen> {
+        self.pacing.as_ref()?.own()
+    }
+
+    /// Gives a NIC that was read from a checkpoint its own congestion control.
+    ///
+    /// # Errors
+    ///
+    /// A kind that cannot go on from the saved state.
+    pub fn attach_congestion(&mut self, own: Chosen) -> Result<(), String> {
+        match &mut self.pacing {
+            Some(pacing) => pacing.attach(own),
+            None => Ok(()),
         }
     }
 
@@ -582,7 +614,14 @@ impl ModelNic {
                 if self.hold(qp, now) {
                     continue;
                 }
+                let timed_out = !self.requester.qps[qp].context.rnr_wait;
                 self.requester_event(now, qp as u16, RequesterEvent::Timer);
+                if let Some(pacing) = self.pacing.as_mut().filter(|_| timed_out)
+                    && pacing.listens(qp)
+                {
+                    pacing.timed_out(qp, now);
+                    self.set_window(qp);
+                }
                 self.send_soon(now + latency::SCHEDULE);
             }
         }
@@ -590,8 +629,27 @@ impl ModelNic {
             && pacing.next() <= now
         {
             pacing.timers(now);
+            if pacing.own().is_some() {
+                (0..self.qps.len()).for_each(|qp| self.set_window(qp));
+            }
             self.send_soon(now);
         }
+    }
+
+    /// Gives a QP's requester the window that its congestion control has set. If no packet under way asks for an ACK there
+    /// is room for one more, which does: nothing else would open a window that has shrunk.
+    fn set_window(&mut self, qp: usize) {
+        let pacing = self.pacing.as_ref();
+        let Some(window) = pacing.and_then(|pacing| pacing.window(qp)) else {
+            return;
+        };
+        let context = &mut self.requester.qps[qp].context;
+        let outstanding = context.next_psn.ahead_of(context.una_psn).max(0) as u32;
+        context.configuration.window = match context.asked_psn.ahead_of(context.una_psn) > 0 {
+            true => window,
+            false => window.max(outstanding + 1),
+        };
+        self.sendable.set(qp, context.sendable());
     }
 }
 

@@ -1,44 +1,89 @@
-//! DCQCN: for each QP a reaction point, a rate limiter and a notification point.
+//! Congestion control: for each QP its control, a rate limiter, and a notification point.
 
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use crate::kernel::prefetch::prefetch_one;
 use crate::nic::DcqcnSettings;
+use crate::nic::congestion::{Acknowledged, Chosen, CongestionSetup, Control, Dcqcn};
 use crate::protocol::Cycle;
-use crate::protocol::dcqcn::{
-    Alpha, LimiterContext, NpContext, Rate, RateAction, RpContext, RpEvent,
-};
-use crate::wire::PRIORITIES;
+use crate::protocol::dcqcn::{Alpha, LimiterContext, NpContext, Rate};
+use crate::time::{Clock, Cycles, LineRate};
+use crate::wire::{PRIORITIES, Psn};
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Paced {
-    rp: RpContext,
+    control: Control,
     limiter: LimiterContext,
     np: NpContext,
+    /// The window that the QP was opened with, in packets.
+    window: u32,
+    /// A packet that left, by its PSN, and when: the round trip that is being measured.
+    probe: Option<(Psn, u64)>,
 }
 
-/// The state of DCQCN, if it is on.
+impl Default for Paced {
+    fn default() -> Self {
+        Self {
+            control: Control::Closed,
+            limiter: LimiterContext::default(),
+            np: NpContext::default(),
+            window: 0,
+            probe: None,
+        }
+    }
+}
+
+/// The state of congestion control, if it is on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Pacing {
     settings: DcqcnSettings,
-    period_ps: u64,
+    /// What is in place of DCQCN.
+    own: Option<Chosen>,
+    clock: Clock,
+    rate: LineRate,
     qps: Vec<Paced>,
     /// For each class, the cycle until which its QPs may not catch up, since a pause of the class has just ended.
     fresh_until: [u64; PRIORITIES],
-    /// No deadline of a reaction point is before this cycle.
+    /// No deadline of a control is before this cycle.
     next: u64,
 }
 
 impl Pacing {
-    pub(super) fn new(settings: DcqcnSettings, period_ps: u64, qps: usize) -> Self {
+    pub(super) fn new(
+        settings: DcqcnSettings,
+        (clock, rate): (Clock, LineRate),
+        qps: usize,
+    ) -> Self {
         Self {
             settings,
-            period_ps,
+            own: None,
+            clock,
+            rate,
             qps: vec![Paced::default(); qps],
             fresh_until: [0; PRIORITIES],
             next: NEVER,
         }
+    }
+
+    /// Takes another control in place of DCQCN for the QPs that are opened from now on.
+    pub(super) fn choose(&mut self, own: Chosen) {
+        self.own = Some(own);
+    }
+
+    /// What is in place of DCQCN.
+    pub(super) const fn own(&self) -> Option<&Chosen> {
+        self.own.as_ref()
+    }
+
+    /// Restores the controls that were read from a checkpoint.
+    pub(super) fn attach(&mut self, own: Chosen) -> Result<(), String> {
+        let kind = own.kind.ok_or("it has no kind")?;
+        for paced in &mut self.qps {
+            paced.control.attach(&kind)?;
+        }
+        self.own = Some(own);
+        Ok(())
     }
 
     pub(super) const fn settings(&self) -> &DcqcnSettings {
@@ -55,27 +100,102 @@ impl Pacing {
         self.next
     }
 
-    fn step(&mut self, qp: usize, event: RpEvent, now: u64) {
+    /// Tells a QP's control something, and its limiter and the timers what follows.
+    #[inline]
+    fn tell(&mut self, qp: usize, event: impl FnOnce(&mut Control)) {
+        let line = self.settings.rp.rate_max;
         let paced = &mut self.qps[qp];
-        let (context, action) = paced.rp.step(&self.settings.rp, event, Cycle(now));
-        paced.rp = context;
-        if let Some(RateAction { rate, limited }) = action {
-            paced.limiter = paced.limiter.update(rate, limited, self.period_ps);
+        let before = paced.control.action(line);
+        event(&mut paced.control);
+        let after = paced.control.action(line);
+        if after != before {
+            let period = self.clock.period.as_ps();
+            paced.limiter = paced.limiter.update(after.rate, after.limited, period);
         }
-        if let Some(deadline) = context.deadline() {
+        if let Some(deadline) = paced.control.deadline() {
             self.next = self.next.min(deadline.0);
         }
     }
 
-    /// Notes that a QP is opened.
-    pub(super) fn open(&mut self, qp: usize, now: u64) {
-        self.qps[qp].np = NpContext::default();
-        self.step(qp, RpEvent::Open, now);
+    /// Notes that a QP is opened, with packets of `mtu` bytes of payload and at most `window` of them outstanding.
+    ///
+    /// # Panics
+    ///
+    /// When parameters do not fit that were checked before, or the kind is not attached.
+    pub(super) fn open(&mut self, qp: usize, (mtu, window): (u32, u32), now: u64) {
+        let control = match &self.own {
+            None => Control::Dcqcn(Dcqcn::new(self.settings.rp, Cycles(now))),
+            Some(Chosen {
+                parameters, kind, ..
+            }) => {
+                let setup = CongestionSetup {
+                    clock: self.clock,
+                    rate: self.rate,
+                    mtu,
+                    parameters,
+                };
+                let kind = kind.as_ref().expect("congestion control is attached");
+                kind.control(&setup).expect("its parameters were checked")
+            }
+        };
+        let action = control.action(self.settings.rp.rate_max);
+        let paced = &mut self.qps[qp];
+        paced.np = NpContext::default();
+        paced.probe = None;
+        paced.window = window;
+        let period = self.clock.period.as_ps();
+        paced.limiter = paced.limiter.update(action.rate, action.limited, period);
+        paced.control = control;
+        self.tell(qp, |_| ());
     }
 
     /// Notes that a CNP was received.
     pub(super) fn cnp(&mut self, qp: usize, now: u64) {
-        self.step(qp, RpEvent::Cnp, now);
+        self.tell(qp, |control| control.cnp(Cycles(now)));
+    }
+
+    /// Whether a QP's control is told of acknowledgements.
+    pub(super) fn listens(&self, qp: usize) -> bool {
+        self.qps[qp].control.is_own()
+    }
+
+    /// Notes that a packet left, with its last bit at `at`; `again`: not for the first time.
+    pub(super) fn left(&mut self, qp: usize, psn: Psn, again: bool, at: u64) {
+        let probe = &mut self.qps[qp].probe;
+        match again {
+            // Nobody can tell which of the two an answer is for.
+            true => *probe = None,
+            false => {
+                probe.get_or_insert((psn, at));
+            }
+        }
+    }
+
+    /// Notes an acknowledgement, behind which all packets before `una` are acknowledged.
+    pub(super) fn acknowledged(&mut self, qp: usize, ack: &Acknowledged, una: Psn, now: u64) {
+        let probe = &mut self.qps[qp].probe;
+        if ack.lost {
+            *probe = None;
+        }
+        let answered = probe.take_if(|(psn, _)| psn.ahead_of(una) < 0);
+        self.tell(qp, |control| {
+            if let Some((_, left)) = answered {
+                control.round_trip(Cycles(now.saturating_sub(left)), Cycles(now));
+            }
+            control.acknowledged(ack, Cycles(now));
+        });
+    }
+
+    /// Notes that a QP's retransmission timer has expired.
+    pub(super) fn timed_out(&mut self, qp: usize, now: u64) {
+        self.qps[qp].probe = None;
+        self.tell(qp, |control| control.timed_out(Cycles(now)));
+    }
+
+    /// Most packets of a QP that are sent and not acknowledged; `None` if its control sets no window.
+    pub(super) fn window(&self, qp: usize) -> Option<u32> {
+        let paced = &self.qps[qp];
+        Some(paced.control.window()?.min(paced.window))
     }
 
     /// Notes that these classes, one bit each, may send again. They must not catch up on what the pause held back.
@@ -95,10 +215,7 @@ impl Pacing {
         };
         let paced = &mut self.qps[qp];
         paced.limiter = paced.limiter.sent(bytes, Cycle(now), burst);
-        // The byte counter runs only while the QP is limited.
-        if paced.rp.limited {
-            self.step(qp, RpEvent::Bytes(bytes), now);
-        }
+        self.tell(qp, |control| control.sent(bytes, Cycles(now)));
     }
 
     /// Notes that a packet marked CE was received. Returns whether a CNP is to be sent.
@@ -114,13 +231,13 @@ impl Pacing {
         if now < self.next {
             return;
         }
-        let due = |rp: &RpContext| rp.deadline().is_some_and(|deadline| deadline.0 <= now);
+        let due = |control: &Control| control.deadline().is_some_and(|deadline| deadline.0 <= now);
         for qp in 0..self.qps.len() {
-            while due(&self.qps[qp].rp) {
-                self.step(qp, RpEvent::Timer, now);
+            while due(&self.qps[qp].control) {
+                self.tell(qp, |control| control.timer(Cycles(now)));
             }
         }
-        let deadlines = self.qps.iter().filter_map(|paced| paced.rp.deadline());
+        let deadlines = self.qps.iter().filter_map(|paced| paced.control.deadline());
         self.next = deadlines.map(|deadline| deadline.0).min().unwrap_or(NEVER);
     }
 
@@ -129,9 +246,10 @@ impl Pacing {
         self.qps[qp].limiter.eligible_from().0
     }
 
-    /// Rate, α, and whether the QP is limited to the rate; `None` if it is not open.
+    /// Rate, α, which is DCQCN's, and whether the QP is limited to the rate; `None` if it is not open.
     pub(super) fn rate(&self, qp: usize) -> Option<(Rate, Alpha, bool)> {
-        let rp = &self.qps.get(qp)?.rp;
-        rp.open.then_some((rp.rate_current, rp.alpha, rp.limited))
+        let control = &self.qps.get(qp)?.control;
+        let action = control.action(self.settings.rp.rate_max);
+        (control.is_open()).then_some((action.rate, control.alpha(), action.limited))
     }
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::buffer::{Job, Room, Waiting};
 use super::classify::{Addressed, Classified, look};
 use super::{ModelNic, latency};
+use crate::nic::congestion::Acknowledged;
 use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
@@ -15,7 +16,7 @@ use crate::protocol::gbn::{
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
-use crate::wire::Psn;
+use crate::wire::{Psn, Syndrome};
 
 impl ModelNic {
     /// Looks up the QP of a frame and decides what becomes of the frame.
@@ -37,6 +38,7 @@ impl ModelNic {
                 Ok(qp) => {
                     if let Some(pacing) = &mut self.pacing {
                         pacing.cnp(qp.into(), now);
+                        self.set_window(qp.into());
                         self.send_soon(now + latency::SCHEDULE);
                     }
                     reg::CNPS_IN
@@ -46,7 +48,9 @@ impl ModelNic {
                 Err(register) => register,
                 Ok(qp) => {
                     let at = now + latency::ACKNOWLEDGE;
+                    let before = self.requester.qps[usize::from(qp)].context.una_psn;
                     self.requester_event(at, qp, RequesterEvent::Ack { psn, syndrome });
+                    self.acknowledged(at, qp, before, syndrome);
                     return self.send_soon(at + latency::SCHEDULE);
                 }
             },
@@ -84,6 +88,23 @@ impl ModelNic {
             },
         };
         self.count(register);
+    }
+
+    /// Tells a QP's own congestion control of an acknowledgement. `before` is the oldest packet that was not acknowledged.
+    fn acknowledged(&mut self, at: u64, qp: u16, before: Psn, syndrome: Syndrome) {
+        let index = usize::from(qp);
+        let Some(pacing) = self.pacing.as_mut().filter(|pacing| pacing.listens(index)) else {
+            return;
+        };
+        let context = &self.requester.qps[index].context;
+        let packets = |ahead: i32| ahead.max(0) as u32;
+        let ack = Acknowledged {
+            packets: packets(context.una_psn.ahead_of(before)),
+            outstanding: packets(context.next_psn.ahead_of(context.una_psn)),
+            lost: syndrome == Syndrome::PSN_SEQUENCE_ERROR,
+        };
+        pacing.acknowledged(index, &ack, context.una_psn, at);
+        self.set_window(index);
     }
 
     /// Handles a packet of a QP that was marked CE.

@@ -22,6 +22,8 @@ pub(super) struct Slot {
     pub(super) psn: Psn,
     /// Whether it asks for an ACK.
     pub(super) asks: bool,
+    /// Whether it is sent again.
+    pub(super) again: bool,
 }
 
 /// All slots, by class and in the order of grants.

@@ -21,6 +21,7 @@ fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowCo
         number,
         kind,
         message,
+        second: None,
         count,
         outstanding: 8,
         start: Time::ZERO,

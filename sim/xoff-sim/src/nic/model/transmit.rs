@@ -173,6 +173,7 @@ impl ModelNic {
             draft,
             psn: request.psn,
             asks: request.ack_req,
+            again: request.again,
         };
         self.slots.put(class, slot);
         // Nothing can come between the grant and its read.
@@ -284,6 +285,7 @@ impl ModelNic {
         };
         let payload = slot.draft.payload;
         let (asks, index) = (slot.asks, slot.qp);
+        let (psn, again) = (slot.psn, slot.again);
         let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
         let after = if payload == 0 {
             latency::SELECT
@@ -292,6 +294,12 @@ impl ModelNic {
         };
         self.put_out(now, after, bytes, payload);
         self.slots.read(class, self.outlet.select_from());
+        if let Some(pacing) = &mut self.pacing
+            && pacing.listens(index.into())
+            && (asks || again)
+        {
+            pacing.left(index.into(), psn, again, self.outlet.last_bit());
+        }
         if asks
             && let Some(qp) = &mut self.qps[usize::from(index)]
             && qp.armed
