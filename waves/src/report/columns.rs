@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_beat_is_levelled_and_a_fall_is_not() {
-        let wave = |at: u64| if at / 25 % 2 == 0 { 24.0 } else { 12.0 };
+        let wave = |at: u64| [24.0, 12.0][(at / 25 % 2) as usize];
         let pieces = |range: (f64, f64)| {
             (1..=200).map(move |at| (at * 5, if at < 100 { wave(at * 5) } else { 0.0 }, range))
         };
