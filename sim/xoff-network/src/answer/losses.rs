@@ -177,7 +177,7 @@ impl Seen<'_> {
             bytes(switch.buffer),
         );
         let mut cures = Vec::new();
-        if !self.dcqcn() {
+        if !self.controlled() {
             cures.push(Cure::new(
                 "host.dcqcn.on=true",
                 "senders slow down before the buffer is full",

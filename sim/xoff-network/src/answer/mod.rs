@@ -122,6 +122,11 @@ impl<'a> Seen<'a> {
         dcqcn.is_some_and(|dcqcn| dcqcn.on)
     }
 
+    /// Whether senders have a congestion control, DCQCN or another.
+    fn controlled(&self) -> bool {
+        self.scenario.host.marks().is_some()
+    }
+
     /// Frames dropped for a reason, by node, most first.
     fn dropped(&self, reason: &str) -> Vec<(&'a str, u64)> {
         let of = self.drops.iter().filter(|drop| drop.reason == reason);

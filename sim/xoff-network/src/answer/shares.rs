@@ -162,7 +162,7 @@ impl Seen<'_> {
             text(link)
         );
         let mut cures: Vec<Cure> = self.hold_more(switch).into_iter().collect();
-        if !self.dcqcn() {
+        if !self.controlled() {
             cures.push(self.slow_down());
         }
         if cures.is_empty() {
@@ -222,7 +222,7 @@ impl Seen<'_> {
                 gbps(least.1),
                 most.1 / least.1,
             );
-            let cure = match self.dcqcn() {
+            let cure = match self.controlled() {
                 false => self.slow_down(),
                 true => self.hold_more(switch).unwrap_or_else(|| {
                     Cure::by_hand(
