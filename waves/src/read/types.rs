@@ -11,6 +11,9 @@ use serde::Deserialize;
 use super::part::{Part, Step};
 use super::value::Kind;
 
+/// Extension of a file of types, in place of that of the waves.
+pub const EXTENSION: &str = "types.json";
+
 /// The types of a file's signals.
 #[derive(Debug, Deserialize)]
 pub struct Types {
@@ -65,7 +68,7 @@ impl Types {
     ///
     /// Returns what is wrong with the file of types.
     pub fn beside(waves: &Path) -> Result<Option<Self>, String> {
-        let path = waves.with_extension("types.json");
+        let path = waves.with_extension(EXTENSION);
         let text = match std::fs::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

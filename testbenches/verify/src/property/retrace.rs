@@ -33,7 +33,15 @@ pub struct Wanted {
 }
 
 /// Ends of the names of the files that a replay leaves.
-const ENDINGS: [&str; 6] = ["fst", "gtkw", "tcl", "sucl", "txt", "pcapng"];
+const ENDINGS: [&str; 7] = [
+    ".fst",
+    ".types.json",
+    ".gtkw",
+    ".tcl",
+    ".sucl",
+    ".txt",
+    ".pcapng",
+];
 
 impl Wanted {
     /// Creates the folder, and removes the files that an earlier replay left in it.
@@ -58,8 +66,8 @@ impl Wanted {
             }
             for entry in fs::read_dir(&self.folder)? {
                 let path = entry?.path();
-                let ending = path.extension().and_then(|ending| ending.to_str());
-                if ending.is_some_and(|ending| ENDINGS.contains(&ending)) {
+                let name = path.file_name().and_then(|name| name.to_str());
+                if name.is_some_and(|name| ENDINGS.iter().any(|ending| name.ends_with(ending))) {
                     fs::remove_file(path)?;
                 }
             }

@@ -29,6 +29,7 @@ use crate::shell;
 use crate::terminal::{Ink, Shown, Streams};
 use xoff_waves::fabric::FABRIC;
 use xoff_waves::read::condition::Condition;
+use xoff_waves::read::types::EXTENSION as TYPES;
 
 /// Returns every combination of the sweeps' values, or one empty combination if there are no sweeps.
 fn combinations(sweeps: &[SweepArg]) -> Vec<Vec<Setting>> {
@@ -210,7 +211,7 @@ fn files(options: &RunOptions) -> Vec<String> {
     let network = options.fabric.iter().map(|_| FABRIC);
     let hosts = options.waves.iter().map(|(host, _)| &host[..]);
     for host in hosts.chain(triggered).chain(network) {
-        let endings = ["fst"].into_iter().chain(Beside::EXTENSIONS);
+        let endings = ["fst", TYPES].into_iter().chain(Beside::EXTENSIONS);
         files.extend(endings.map(|ending| format!("{host}.{ending}")));
     }
     files

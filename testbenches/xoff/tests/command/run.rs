@@ -260,6 +260,7 @@ fn waves_come_with_layouts_and_a_capture() {
         "a.gtkw",
         "a.sucl",
         "a.tcl",
+        "a.types.json",
         "capture.pcapng",
         "fabric.fst",
         "fabric.gtkw",
