@@ -48,10 +48,10 @@ fn it_is_swift_that_keeps_the_queue_short() {
         let mut ends = 0.0_f64;
         for us in (10..=3_000).step_by(10) {
             simulation.run_until(Time::from_us(us)).unwrap();
-            recorder.sample(&simulation);
+            recorder.sample(&mut simulation);
             if us > 2_000 {
                 let queue = recorder.samples().queue.iter().filter_map(|node| node.last());
-                ends = queue.fold(ends, |most, bytes| most.max(*bytes));
+                ends = queue.fold(ends, |most, bytes| most.max(bytes.greatest));
             }
         }
         let metrics = recorder.metrics(&simulation);
