@@ -112,8 +112,7 @@ impl Run {
     }
 
     /// Runs to the next sample, the end of a window of rates, the start of the measured window, the end or `stop`,
-    /// whichever is first, and returns
-    /// that time. `observe` is given what happens at tapped ports.
+    /// whichever is first, and returns that time. `observe` is given what happens at tapped ports.
     ///
     /// # Errors
     ///

@@ -72,7 +72,7 @@ pub fn of_bits(steps: &[Step], lsb: i64, bits: u32) -> Result<Part, String> {
         [Step::Index(index)] => (index, index),
         [Step::Range(left, right)] => (left.min(right), left.max(right)),
         [Step::Member(_), ..] | [_, Step::Member(_), ..] => {
-            return Err("is a vector, and its members are not known: no file of types lies beside the waves".into());
+            return Err("is a vector whose members are not known: a file of types beside the waves would say them".into());
         }
         _ => return Err("is a vector: one index or range of bits is all that it has".into()),
     };
@@ -109,7 +109,11 @@ mod tests {
         for wrong in ["[]", "[a]", "[3", "[3:]", "[1:2:3]", ".", "[3]x", "..a"] {
             assert!(steps(wrong).is_err(), "{wrong}");
         }
-        assert!(part(".psn", 0, 8).unwrap_err().contains("no file of types"));
+        assert!(
+            part(".psn", 0, 8)
+                .unwrap_err()
+                .contains("members are not known")
+        );
         assert!(part("[3][2]", 0, 8).is_err());
     }
 }

@@ -20,6 +20,9 @@ pub struct Types {
     top: String,
     modules: BTreeMap<String, Module>,
     types: Vec<Type>,
+    /// The width of each type.
+    #[serde(skip)]
+    widths: Vec<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,12 +78,11 @@ impl Types {
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
         let wrong = |what: String| format!("{}: {what}; members have no names", path.display());
-        let types: Self =
+        let mut types: Self =
             serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
-        let mut sizes = Vec::new();
         for (place, kind) in types.types.iter().enumerate() {
-            match kind.width(&sizes) {
-                Some(width) => sizes.push(width),
+            match kind.width(&types.widths) {
+                Some(width) => types.widths.push(width),
                 None => return Err(wrong(format!("type {place} is none"))),
             }
         }
@@ -99,7 +101,7 @@ impl Types {
             // Outside of the top are its ports.
             None => self.within(top, name.rsplit('.').next()?),
         };
-        place.filter(|place| self.width(*place) == Some(width))
+        place.filter(|place| self.widths.get(*place) == Some(&width))
     }
 
     /// Finds a signal in a module or in the instances there.
@@ -116,20 +118,6 @@ impl Types {
                 self.within(self.modules.get(of)?, rest)
             })
         })
-    }
-
-    fn width(&self, place: usize) -> Option<u32> {
-        self.types.get(place).and_then(|kind| self.width_of(kind))
-    }
-
-    fn width_of(&self, kind: &Type) -> Option<u32> {
-        match kind {
-            Type::Bits { bits, .. } => Some(length(*bits)),
-            Type::Enum { of, .. } => self.width(*of),
-            Type::Array { array, of } => Some(length(*array) * self.width(*of)?),
-            Type::Struct { r#struct } => r#struct.iter().map(|(_, of)| self.width(*of)).sum(),
-            Type::Union { union } => union.iter().map(|(_, of)| self.width(*of)).max().flatten(),
-        }
     }
 
     /// The names of the members of a struct or union; none of other types.
@@ -155,7 +143,7 @@ impl Types {
             low += from;
             kind = next;
         }
-        let width = self.width_of(&kind).unwrap_or_default();
+        let width = self.width(&kind);
         Ok(Typed {
             part: Part {
                 low,
@@ -166,14 +154,19 @@ impl Types {
         })
     }
 
+    /// The width of a type, or of a part of one.
+    fn width(&self, kind: &Type) -> u32 {
+        (kind.width(&self.widths))
+            .expect("a part of a type is no wider, and all types have a width")
+    }
+
     /// Returns by how many bits a part of a type begins above the least significant one, and the type of the part.
     fn step(&self, kind: &Type, step: &Step) -> Result<(u32, Type), String> {
-        let width = |kind: &Type| self.width_of(kind).unwrap_or_default();
         match (kind, step) {
             (Type::Struct { r#struct: members }, Step::Member(name)) => {
                 let at = place_of(members, name)?;
                 let behind = members[at + 1..].iter();
-                let low = behind.map(|(_, of)| width(&self.types[*of])).sum();
+                let low = behind.map(|(_, of)| self.widths[*of]).sum();
                 Ok((low, self.types[members[at].1].clone()))
             }
             (Type::Union { union }, Step::Member(name)) => {
@@ -184,10 +177,9 @@ impl Types {
             (Type::Enum { of, .. }, _) => self.step(&self.types[*of], step),
             (Type::Array { array, of }, Step::Index(_) | Step::Range(..)) => {
                 let [first, last] = within(*array, step, "elements")?;
-                let element = &self.types[*of];
-                let low = below(last, *array) * width(element);
+                let low = below(last, *array) * self.widths[*of];
                 let part = match step {
-                    Step::Index(_) => element.clone(),
+                    Step::Index(_) => self.types[*of].clone(),
                     _ => Type::Array {
                         array: [first, last],
                         of: *of,
@@ -199,7 +191,7 @@ impl Types {
                 // Bits, and those of a struct or union.
                 let (bits, lsb) = match kind {
                     Type::Bits { bits, .. } => (*bits, true),
-                    other => ([i64::from(width(other)) - 1, 0], false),
+                    other => ([i64::from(self.width(other)) - 1, 0], false),
                 };
                 let [first, last] = within(bits, step, "bits")?;
                 let part = Type::Bits {
@@ -256,11 +248,6 @@ impl Type {
     }
 }
 
-/// The number of indices of a range.
-fn length([left, right]: [i64; 2]) -> u32 {
-    left.abs_diff(right) as u32 + 1
-}
-
 fn place_of(members: &[(String, usize)], name: &str) -> Result<usize, String> {
     members
         .iter()
@@ -282,19 +269,11 @@ fn within([left, right]: [i64; 2], step: &Step, what: &str) -> Result<[i64; 2], 
     if !known.contains(&first) || !known.contains(&last) {
         return Err(format!("has the {what} {left} to {right}"));
     }
-    let downwards = left >= right;
-    Ok([
-        if downwards {
-            first.max(last)
-        } else {
-            first.min(last)
-        },
-        if downwards {
-            first.min(last)
-        } else {
-            first.max(last)
-        },
-    ])
+    let (least, greatest) = (first.min(last), first.max(last));
+    Ok(match left >= right {
+        true => [greatest, least],
+        false => [least, greatest],
+    })
 }
 
 /// How many elements lie below an index of a range, whose index on the right is in the least significant bits.

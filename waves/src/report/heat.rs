@@ -68,87 +68,107 @@ fn cells(rows: &[Vec<f64>], shade: usize, most: f64, place: &Rows) -> String {
     path
 }
 
-/// The means of the rows, and the greatest value that a shade stands for.
-fn means(chart: &Chart, from: u64, to: u64) -> (Vec<Vec<f64>>, f64) {
-    let share = chart.lines.len().div_ceil(MOST_ROWS).max(1);
-    let groups = chart.lines.chunks(share);
-    let rows: Vec<Vec<f64>> = groups.map(|lines| row(lines, from, to)).collect();
-    let values = rows.iter().flatten().copied();
-    let greatest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
-    let most = chart.range.map_or(greatest, |range| range.1);
-    (rows, most)
+/// The heat map of a chart's lines, for a part of a run.
+pub struct Heat<'a> {
+    chart: &'a Chart,
+    from: u64,
+    to: u64,
+    /// The lines of each row.
+    lines: Vec<&'a [Line]>,
+    /// Their means.
+    rows: Vec<Vec<f64>>,
+    /// The greatest value that a shade stands for.
+    most: f64,
 }
 
-/// Whether a heat map shows anything: whether the values are more than a shade apart.
-pub fn varies(chart: &Chart, from: u64, to: u64) -> bool {
-    let (rows, most) = means(chart, from, to);
-    let values = || {
-        rows.iter()
-            .flatten()
-            .copied()
-            .filter(|value| value.is_finite())
-    };
-    let ends = (
-        values().fold(f64::INFINITY, f64::min),
-        values().fold(0.0, f64::max),
-    );
-    ends.1 - ends.0 > most / SHADES as f64
-}
+impl<'a> Heat<'a> {
+    /// The heat map for the time from `from` to `to`.
+    pub fn new(chart: &'a Chart, from: u64, to: u64) -> Self {
+        let share = chart.lines.len().div_ceil(MOST_ROWS).max(1);
+        let lines: Vec<&[Line]> = chart.lines.chunks(share).collect();
+        let rows: Vec<Vec<f64>> = lines.iter().map(|lines| row(lines, from, to)).collect();
+        let values = rows.iter().flatten().copied();
+        let greatest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+        Self {
+            chart,
+            from,
+            to,
+            lines,
+            rows,
+            most: chart.range.map_or(greatest, |range| range.1),
+        }
+    }
 
-/// Renders the heat map of a chart's lines, `picture` pixels wide, for the time from `from` to `to`.
-pub fn svg(chart: &Chart, picture: f64, from: u64, to: u64, class: &str) -> Markup {
-    let share = chart.lines.len().div_ceil(MOST_ROWS).max(1);
-    let groups: Vec<&[Line]> = chart.lines.chunks(share).collect();
-    let (rows, most) = means(chart, from, to);
-    let most_name = picture * 0.28;
-    let names: Vec<String> = groups
-        .iter()
-        .map(|lines| fitted(&lines[0].name, FONT, most_name))
-        .collect();
-    let left = names
-        .iter()
-        .map(|name| width(name, FONT))
-        .fold(0.0, f64::max)
-        + 8.0;
-    let height = (HEIGHT / rows.len().max(1) as f64).clamp(LEAST_ROW, 16.0);
-    let place = Rows {
-        left,
-        height,
-        column: (picture - left - 12.0) / COLUMNS as f64,
-    };
-    let bottom = height * rows.len() as f64;
-    let time = Axis::time(from, to, (picture / 95.0) as usize);
-    let step = (NAME_GAP / height).ceil() as usize;
-    html! {
-        svg class=(class) viewBox=(format!("0 0 {} {}", c(picture), c(bottom + 24.0))) role="img"
-            aria-label=(format!("{}, a row for each line, darker where greater", chart.title)) {
-            @for shade in (1..=SHADES).filter(|_| most > 0.0) {
-                path class="cells" stroke-width=(c(height)) stroke-opacity=(c(shade as f64 / SHADES as f64))
-                    d=(cells(&rows, shade, most, &place)) {}
-            }
-            @for (number, name) in names.iter().enumerate().step_by(step.max(1)) {
-                @let y = (number as f64 + 0.5) * height + 4.0;
-                text x=(c(left - 6.0)) y=(c(y.max(10.0))) text-anchor="end" { (name) }
-            }
-            line class="axis" x1=(c(left)) x2=(c(left + place.column * COLUMNS as f64)) y1=(c(bottom)) y2=(c(bottom)) {}
-            @for (value, text) in &time.ticks {
-                @let text = if *value == 0.0 { text.clone() } else { format!("{text} {}", time.unit) };
-                @let half = width(&text, FONT) / 2.0;
-                @let x = left + time.place(*value) * place.column * COLUMNS as f64;
-                text x=(c(x.clamp(half, picture - half))) y=(c(bottom + 17.0)) text-anchor="middle" { (text) }
+    /// Whether it shows anything: whether the values are more than a shade apart.
+    pub fn varies(&self) -> bool {
+        let values = || {
+            self.rows
+                .iter()
+                .flatten()
+                .copied()
+                .filter(|value| value.is_finite())
+        };
+        let least = values().fold(f64::INFINITY, f64::min);
+        let greatest = values().fold(0.0, f64::max);
+        greatest - least > self.most / SHADES as f64
+    }
+
+    /// Says whose it is.
+    pub fn title(&self) -> &'a str {
+        &self.chart.title
+    }
+
+    /// Says what the shades mean.
+    pub fn note(&self) -> String {
+        let rows = match self.lines.first().map_or(0, |lines| lines.len()) {
+            0 | 1 => "A row for each line".into(),
+            share => format!("A row for every {share} lines, with their mean"),
+        };
+        let most = scale::quantity(self.most, &self.chart.unit);
+        format!("{rows}: the darker, the nearer to {most}.")
+    }
+
+    /// Renders it, `picture` pixels wide.
+    pub fn svg(&self, picture: f64, class: &str) -> Markup {
+        let most_name = picture * 0.28;
+        let names: Vec<String> = (self.lines.iter())
+            .map(|lines| fitted(&lines[0].name, FONT, most_name))
+            .collect();
+        let left = names
+            .iter()
+            .map(|name| width(name, FONT))
+            .fold(0.0, f64::max)
+            + 8.0;
+        let height = (HEIGHT / self.rows.len().max(1) as f64).clamp(LEAST_ROW, 16.0);
+        let place = Rows {
+            left,
+            height,
+            column: (picture - left - 12.0) / COLUMNS as f64,
+        };
+        let bottom = height * self.rows.len() as f64;
+        let time = Axis::time(self.from, self.to, (picture / 95.0) as usize);
+        let step = (NAME_GAP / height).ceil() as usize;
+        html! {
+            svg class=(class) viewBox=(format!("0 0 {} {}", c(picture), c(bottom + 24.0))) role="img"
+                aria-label=(format!("{}, a row for each line, darker where greater", self.chart.title)) {
+                @for shade in (1..=SHADES).filter(|_| self.most > 0.0) {
+                    path class="cells" stroke-width=(c(height)) stroke-opacity=(c(shade as f64 / SHADES as f64))
+                        d=(cells(&self.rows, shade, self.most, &place)) {}
+                }
+                @for (number, name) in names.iter().enumerate().step_by(step.max(1)) {
+                    @let y = (number as f64 + 0.5) * height + 4.0;
+                    text x=(c(left - 6.0)) y=(c(y.max(10.0))) text-anchor="end" { (name) }
+                }
+                line class="axis" x1=(c(left)) x2=(c(left + place.column * COLUMNS as f64)) y1=(c(bottom)) y2=(c(bottom)) {}
+                @for (value, text) in &time.ticks {
+                    @let text = if *value == 0.0 { text.clone() } else { format!("{text} {}", time.unit) };
+                    @let half = width(&text, FONT) / 2.0;
+                    @let x = left + time.place(*value) * place.column * COLUMNS as f64;
+                    text x=(c(x.clamp(half, picture - half))) y=(c(bottom + 17.0)) text-anchor="middle" { (text) }
+                }
             }
         }
     }
-}
-
-/// Says what the shades mean.
-pub fn note(chart: &Chart, from: u64, to: u64) -> String {
-    let rows = match chart.lines.len().div_ceil(MOST_ROWS) {
-        0 | 1 => "A row for each line".into(),
-        share => format!("A row for every {share} lines, with their mean"),
-    };
-    let most = scale::quantity(means(chart, from, to).1, &chart.unit);
-    format!("{rows}: the darker, the nearer to {most}.")
 }
 
 #[cfg(test)]
@@ -172,7 +192,7 @@ mod tests {
             lines: vec![line(1.0); 130],
             ..Chart::default()
         };
-        let picture = svg(&chart, 400.0, 0, 1_000, "heat").into_string();
+        let picture = Heat::new(&chart, 0, 1_000).svg(400.0, "heat").into_string();
         // 130 lines are 44 rows of three or fewer, all of the darkest shade in the first half.
         let darkest = picture.rsplit_once("stroke-opacity=\"1\"").unwrap().1;
         let path = darkest.split('"').nth(1).unwrap();

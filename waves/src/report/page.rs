@@ -9,12 +9,13 @@ mod jobs;
 
 use super::chart::{self, Frame};
 use super::data::{Chart, Report};
+use super::heat::Heat;
 use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
 use super::text::clean;
 use super::topology;
-use super::{condense, fct, heat};
+use super::{condense, fct};
 use crate::document::document;
 use crate::results::{self, REPORT};
 use xoff_network::results::{Drop, Expectation, Fault, FindingKind, Injection, State, Summary};
@@ -288,15 +289,16 @@ fn charts(report: &Report) -> Markup {
                 }
             } }
             @let (from, to) = report.part_ns.or(span).unwrap_or((0, 1));
-            @let many = |chart: &&Chart| chart.lines.len() > condense::MOST_LINES && heat::varies(chart, from, to);
-            @for chart in report.charts.iter().filter(many).take(MOST_HEAT_MAPS) {
+            @let many = report.charts.iter().filter(|chart| chart.lines.len() > condense::MOST_LINES);
+            @let maps = many.map(|chart| Heat::new(chart, from, to)).filter(Heat::varies);
+            @for map in maps.take(MOST_HEAT_MAPS) {
                 figure.heat {
                     figcaption {
-                        h3 { (chart.title) ", line by line" }
-                        p.note { (heat::note(chart, from, to)) }
+                        h3 { (map.title()) ", line by line" }
+                        p.note { (map.note()) }
                     }
-                    (heat::svg(chart, 960.0, from, to, "wide"))
-                    (heat::svg(chart, 380.0, from, to, "narrow"))
+                    (map.svg(960.0, "wide"))
+                    (map.svg(380.0, "narrow"))
                 }
             }
         }

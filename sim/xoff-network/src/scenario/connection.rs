@@ -58,7 +58,7 @@ pub struct Series {
 }
 
 /// The name of the entry of `flows` that a flow or series belongs to: `f` of `f.s0`.
-pub(crate) fn entry_of(name: &str) -> &str {
+pub fn entry_of(name: &str) -> &str {
     name.split_once('.').map_or(name, |(entry, _)| entry)
 }
 

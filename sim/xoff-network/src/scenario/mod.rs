@@ -47,8 +47,7 @@ pub mod topology;
 pub mod variant;
 
 pub use clos::Clos;
-pub(crate) use connection::entry_of;
-pub use connection::{Connection, Series};
+pub use connection::{Connection, Series, entry_of};
 pub use depend::{End, Gate, Job, Unit};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};

@@ -8,7 +8,7 @@ use xoff_waves::report::{Band, Chart, Level, Line, Link, Node, NodeKind, Shape, 
 
 use xoff_network::detect::LinkClass;
 use xoff_network::metrics::{Interval, Samples, Tally};
-use xoff_network::scenario::{LinkEntry, Scenario, SwitchSettings};
+use xoff_network::scenario::{LinkEntry, Scenario, SwitchSettings, entry_of};
 use xoff_network::{Simulation, Station};
 use xoff_sim::switch::Limit;
 
@@ -16,15 +16,19 @@ use xoff_sim::switch::Limit;
 const BAND: &str =
     "The line is the mean of an interval, the band goes from its least to its greatest.";
 
+/// The name of a line, and that of the group that it is shown with among many.
+type Named = (String, String);
+
 /// Returns a line for each series that has at least one value.
-fn lines<'a>(
+fn lines(
     samples: &Samples,
-    names: impl Iterator<Item = &'a String>,
+    names: impl Iterator<Item = Named>,
     series: &[Vec<f64>],
     shape: Shape,
 ) -> Vec<Line> {
-    let lines = names.zip(series).map(|(name, values)| Line {
-        name: name.clone(),
+    let lines = names.zip(series).map(|((name, group), values)| Line {
+        name,
+        group,
         points: samples
             .at_ns
             .iter()
@@ -42,11 +46,12 @@ fn lines<'a>(
 /// Returns a line for each series that has values, with a band from the least to the greatest.
 fn bands<'a>(
     samples: &Samples,
-    names: impl Iterator<Item = &'a String>,
+    names: impl Iterator<Item = Named>,
     series: impl Iterator<Item = &'a Vec<Interval>>,
 ) -> Vec<Line> {
-    let lines = names.zip(series).map(|(name, values)| Line {
-        name: name.clone(),
+    let lines = names.zip(series).map(|((name, group), values)| Line {
+        name,
+        group,
         points: (samples.at_ns.iter().copied())
             .zip(values.iter().map(|value| value.mean))
             .collect(),
@@ -59,11 +64,6 @@ fn bands<'a>(
     lines.filter(|line| !line.points.is_empty()).collect()
 }
 
-/// The entry of the scenario that a flow belongs to.
-fn entry(flow: &str) -> &str {
-    flow.split_once('.').map_or(flow, |(entry, _)| entry)
-}
-
 /// What a node is shown together with: the hosts, or the switches of its tier.
 fn tier(simulation: &Simulation, node: NodeId) -> &str {
     match simulation.network().node(node) {
@@ -72,17 +72,16 @@ fn tier(simulation: &Simulation, node: NodeId) -> &str {
     }
 }
 
-/// Sets what lines are shown together with, by their names.
-fn group(lines: &mut [Line], of: impl Fn(&str) -> Option<String>) {
-    for line in lines {
-        line.group = of(&line.name).unwrap_or_default();
-    }
-}
-
 /// Returns the charts of a run, the most important first. Charts without data are left out.
 pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -> Vec<Chart> {
-    let flows = || simulation.series().iter().map(|series| &series.name);
-    let nodes = || simulation.names().iter();
+    let flows = || {
+        let names = simulation.series().iter().map(|series| &series.name);
+        names.map(|name| (name.clone(), entry_of(name).to_owned()))
+    };
+    let nodes = || {
+        let names = simulation.names().iter().zip((0..).map(NodeId));
+        names.map(|(name, node)| (name.clone(), tier(simulation, node).to_owned()))
+    };
     let mut charts = vec![
         Chart {
             title: "Goodput".into(),
@@ -124,14 +123,24 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
         });
     }
     if !samples.paused.is_empty() {
-        let names = samples.paused.keys();
-        let name = |link: &LinkClass| format!("{} class {}", link.text(simulation), link.class);
-        let names: Vec<String> = names.map(name).collect();
+        let named = |link: &LinkClass| {
+            let class = link.class;
+            let group = link.peer(simulation).map(|(peer, _)| {
+                let [from, to] = [link.node, peer].map(|node| tier(simulation, node));
+                format!("{from} → {to} class {class}")
+            });
+            let name = format!("{} class {class}", link.text(simulation));
+            (name, group.unwrap_or_default())
+        };
         charts.push(Chart {
             title: "Pause time".into(),
             unit: "%".into(),
             note: format!("Part of the time for which pauses stop a link. {BAND}"),
-            lines: bands(samples, names.iter(), samples.paused.values()),
+            lines: bands(
+                samples,
+                samples.paused.keys().map(named),
+                samples.paused.values(),
+            ),
             range: Some((0.0, 100.0)),
             ..Chart::default()
         });
@@ -162,28 +171,6 @@ pub fn charts(simulation: &Simulation, scenario: &Scenario, samples: &Samples) -
             range: Some((0.0, 1.0)),
             ..Chart::default()
         });
-    }
-    let nodes: BTreeMap<&str, NodeId> = (simulation.names().iter().map(|name| &**name))
-        .zip((0..).map(NodeId))
-        .collect();
-    let of_node = |name: &str| Some(tier(simulation, *nodes.get(name)?).to_owned());
-    let of_link = |link: &LinkClass| {
-        let (peer, _) = link.peer(simulation)?;
-        let [from, to] = [link.node, peer].map(|node| tier(simulation, node));
-        Some(format!("{from} → {to} class {}", link.class))
-    };
-    for chart in &mut charts {
-        match &*chart.title {
-            "Goodput" | "DCQCN rate" | "DCQCN α" => {
-                group(&mut chart.lines, |name| Some(entry(name).to_owned()));
-            }
-            "Pause time" => {
-                for (line, link) in chart.lines.iter_mut().zip(samples.paused.keys()) {
-                    line.group = of_link(link).unwrap_or_default();
-                }
-            }
-            _ => group(&mut chart.lines, of_node),
-        }
     }
     charts
 }

@@ -8,8 +8,8 @@ const VALUE_TICKS: usize = 5;
 /// A start-up whose values are so many times those of later is cut off.
 const STARTS_UP: f64 = 2.0;
 
-/// Returns the least and the greatest value that is shown at these times, with zero; `None` without any.
-fn extremes(chart: &Chart, at: impl Fn(u64) -> bool) -> Option<(f64, f64)> {
+/// The values of a chart with their times: those of lines, and the upper ends of bands and areas.
+fn values(chart: &Chart) -> impl Iterator<Item = (u64, f64)> {
     let lines = chart.lines.iter().flat_map(|line| {
         let ranges = line.points.iter().zip(&line.ranges);
         let ranges = ranges.map(|(point, range)| (point.0, range.1));
@@ -17,7 +17,12 @@ fn extremes(chart: &Chart, at: impl Fn(u64) -> bool) -> Option<(f64, f64)> {
     });
     let areas = chart.areas.iter().flat_map(|area| &area.points);
     let values = lines.chain(areas.map(|&(time, _, high)| (time, high)));
-    let values = values.filter(|(time, value)| value.is_finite() && at(*time));
+    values.filter(|(_, value)| value.is_finite())
+}
+
+/// Returns the least and the greatest value that is shown at these times, with zero; `None` without any.
+fn extremes(chart: &Chart, at: impl Fn(u64) -> bool) -> Option<(f64, f64)> {
+    let values = values(chart).filter(|(time, _)| at(*time));
     values.fold(None, |all, (_, value)| {
         let (low, high) = all.unwrap_or((0.0_f64, 0.0_f64));
         Some((low.min(value), high.max(value)))
@@ -59,10 +64,8 @@ pub(super) fn start_up(chart: &Chart) -> Option<String> {
         return None;
     }
     let (_, high) = extremes(chart, |time| time <= settled)?;
-    let lines = chart.lines.iter().flat_map(|line| &line.points);
-    let times = lines.map(|point| point.0).filter(|time| *time <= settled);
-    let reached = |time: &u64| extremes(chart, |at| at == *time).is_some_and(|at| at.1 >= high);
-    let at = times.filter(reached).min()?;
+    let reached = values(chart).filter(|(time, value)| *time <= settled && *value >= high);
+    let at = reached.map(|(time, _)| time).min()?;
     let high = scale::quantity(high, &chart.unit);
     Some(format!("↑ {high} at {}", scale::time(at)))
 }

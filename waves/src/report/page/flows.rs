@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
+use xoff_network::scenario::entry_of;
 
 use crate::report::MessageRow;
 use crate::report::condense::rank;
@@ -72,11 +73,6 @@ fn head(what: &str) -> Markup {
     }
 }
 
-/// The entry of the scenario that a flow belongs to.
-fn entry(flow: &str) -> &str {
-    flow.split_once('.').map_or(flow, |(entry, _)| entry)
-}
-
 /// Renders the tables. Goodput is that of the measured window, messages are those of the whole run.
 pub fn flows(report: &Report) -> Markup {
     // In the order of the scenario: names with numbers are not in that of letters.
@@ -101,7 +97,11 @@ pub fn flows(report: &Report) -> Markup {
                     .goodput
                     .push(*gbps);
             }
-            groups.entry(entry(flow)).or_default().goodput.push(*gbps);
+            groups
+                .entry(entry_of(flow))
+                .or_default()
+                .goodput
+                .push(*gbps);
         }
     }
     for row in &report.messages {
@@ -112,7 +112,11 @@ pub fn flows(report: &Report) -> Markup {
         groups.entry(&row.group).or_default().messages.push(row);
         classes.entry(row.class).or_default().messages.push(row);
     }
-    let count = |group: &str| each.keys().filter(|(_, flow)| entry(flow) == group).count();
+    let count = |group: &str| {
+        each.keys()
+            .filter(|(_, flow)| entry_of(flow) == group)
+            .count()
+    };
     let table = |what: &str| {
         html! {
             table.stack.flows {
