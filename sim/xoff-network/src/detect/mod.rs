@@ -71,6 +71,7 @@ use xoff_sim::time::{Duration, Time};
 pub use cycles::{Cycle, Dependency};
 pub(crate) use findings::MOST_CONGESTED;
 pub use graph::Root;
+pub(crate) use pauses::Totals;
 pub use pauses::{LinkClass, LinkPauses, Span};
 pub use storms::Storm;
 pub use victims::Victim;

@@ -74,9 +74,61 @@ pub struct LinkPauses {
     pub total: Duration,
     /// When, in the order of time. The spans' `paused` add up to the total.
     pub spans: Vec<Span>,
-    /// Of a NIC's log, the number of pauses that are counted in `ended`, and their length.
-    counted: usize,
-    ended: Duration,
+}
+
+/// How long each link that was ever stopped was stopped in all, for one who asks again and again.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    /// Of the log of each NIC and class, the number of pauses that are counted, and their length.
+    logs: BTreeMap<LinkClass, (usize, Duration)>,
+}
+
+impl Totals {
+    /// Gives each link that was ever stopped with its last stop and its total until now.
+    pub(crate) fn each(
+        &mut self,
+        simulation: &Simulation,
+        mut stopped: impl FnMut(LinkClass, (Time, Time), Duration),
+    ) {
+        let now = simulation.now();
+        for (node, station) in simulation.stations() {
+            match station {
+                Station::Switch(switch) => {
+                    for port in simulation.ports(node) {
+                        for class in 0..PRIORITIES as u8 {
+                            if let Some(stop) = switch.last_stop(port, class) {
+                                let total = switch.paused_for(port, class, now);
+                                stopped(LinkClass { node, port, class }, stop, total);
+                            }
+                        }
+                    }
+                }
+                host => {
+                    let Some(log) = host.pauses() else { continue };
+                    for class in 0..PRIORITIES {
+                        let (ended, since) = (log.ended(class), log.since(class));
+                        let going = since.map(|since| (since, Time::MAX));
+                        let Some(stop) = going.or(ended.last().copied()) else {
+                            continue;
+                        };
+                        let link = LinkClass {
+                            node,
+                            port: PortId(0),
+                            class: class as u8,
+                        };
+                        let (counted, length) = self.logs.entry(link).or_default();
+                        for (from, to) in &ended[*counted..] {
+                            *length += to.saturating_since(*from);
+                        }
+                        *counted = ended.len();
+                        let going =
+                            since.map_or(Duration::ZERO, |since| now.saturating_since(since));
+                        stopped(link, stop, *length + going);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A link that is stopped, or was since the observation before.
@@ -95,6 +147,7 @@ pub(super) struct Recent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Pauses {
     pub(super) links: BTreeMap<LinkClass, LinkPauses>,
+    totals: Totals,
     observed: Time,
 }
 
@@ -103,6 +156,7 @@ impl Pauses {
     pub(super) fn new(simulation: &Simulation) -> Self {
         let mut this = Self {
             links: BTreeMap::new(),
+            totals: Totals::default(),
             observed: simulation.now(),
         };
         this.observe(simulation);
@@ -116,45 +170,11 @@ impl Pauses {
     pub(super) fn observe(&mut self, simulation: &Simulation) -> Vec<Recent> {
         let now = simulation.now();
         let mut recent = Vec::new();
-        for (node, station) in simulation.stations() {
-            match station {
-                Station::Switch(switch) => {
-                    for port in simulation.ports(node) {
-                        for class in 0..PRIORITIES as u8 {
-                            if let Some(stop) = switch.last_stop(port, class) {
-                                let total = switch.paused_for(port, class, now);
-                                let link = LinkClass { node, port, class };
-                                recent.extend(self.count(link, stop, total, now));
-                            }
-                        }
-                    }
-                }
-                host => {
-                    let Some(log) = host.pauses() else { continue };
-                    for class in 0..PRIORITIES {
-                        let (ended, since) = (log.ended(class), log.since(class));
-                        let going = since.map(|since| (since, Time::MAX));
-                        let Some(stop) = going.or(ended.last().copied()) else {
-                            continue;
-                        };
-                        let link = LinkClass {
-                            node,
-                            port: PortId(0),
-                            class: class as u8,
-                        };
-                        let pauses = self.links.entry(link).or_default();
-                        for (from, to) in &ended[pauses.counted..] {
-                            pauses.ended += to.saturating_since(*from);
-                        }
-                        pauses.counted = ended.len();
-                        let going =
-                            since.map_or(Duration::ZERO, |since| now.saturating_since(since));
-                        let total = pauses.ended + going;
-                        recent.extend(self.count(link, stop, total, now));
-                    }
-                }
-            }
-        }
+        let mut totals = std::mem::take(&mut self.totals);
+        totals.each(simulation, |link, stop, total| {
+            recent.extend(self.count(link, stop, total, now));
+        });
+        self.totals = totals;
         self.observed = now;
         recent
     }

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::PortId;
 use xoff_sim::time::{Duration, Time};
-use xoff_sim::wire::PRIORITIES;
 
 use super::credit::Credits;
-use crate::detect::LinkClass;
-use crate::{Simulation, Station};
+use crate::Simulation;
+use crate::detect::{LinkClass, Totals};
 
 /// The least and the greatest of a value; not numbers where there was none.
 pub type Range = (f64, f64);
@@ -27,15 +26,6 @@ pub(super) fn wire_times(simulation: &Simulation) -> Vec<Duration> {
     simulation.stations().map(held).collect()
 }
 
-/// For how long a link was stopped in all.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Stopped {
-    total: Duration,
-    /// Of a NIC's log, the number of pauses that are counted in `ended`, and their length.
-    counted: usize,
-    ended: Duration,
-}
-
 /// Rates in the windows since the last sample.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Windows {
@@ -49,7 +39,8 @@ pub(super) struct Windows {
     held: Vec<Duration>,
     wire: Vec<Range>,
     /// For how long each link was stopped until the start of the window.
-    stopped: BTreeMap<LinkClass, Stopped>,
+    stopped: BTreeMap<LinkClass, Duration>,
+    totals: Totals,
     paused: BTreeMap<LinkClass, Range>,
     /// Windows that ended since the last sample.
     ended: u32,
@@ -66,6 +57,7 @@ impl Windows {
             held: wire_times(simulation),
             wire: vec![NONE; simulation.names().len()],
             stopped: BTreeMap::new(),
+            totals: Totals::default(),
             paused: BTreeMap::new(),
             ended: 0,
         };
@@ -107,42 +99,14 @@ impl Windows {
 
     /// Counts how long each link that was ever stopped stood since the last call.
     fn pauses(&mut self, simulation: &Simulation, mut stood: impl FnMut(LinkClass, Duration)) {
-        let now = simulation.now();
-        let mut count = |stopped: &mut Stopped, link, total: Duration| {
-            let time = total.as_ps().saturating_sub(stopped.total.as_ps());
-            stopped.total = total;
+        let Self {
+            stopped, totals, ..
+        } = self;
+        totals.each(simulation, |link, _, total| {
+            let before = stopped.insert(link, total).unwrap_or(Duration::ZERO);
+            let time = total.as_ps().saturating_sub(before.as_ps());
             stood(link, Duration::from_ps(time));
-        };
-        for (node, station) in simulation.stations() {
-            let of = |port, class| LinkClass { node, port, class };
-            if let Station::Switch(switch) = station {
-                for port in simulation.ports(node) {
-                    for class in 0..PRIORITIES as u8 {
-                        if switch.last_stop(port, class).is_some() {
-                            let stopped = self.stopped.entry(of(port, class)).or_default();
-                            let total = switch.paused_for(port, class, now);
-                            count(stopped, of(port, class), total);
-                        }
-                    }
-                }
-            } else if let Some(log) = station.pauses() {
-                for class in 0..PRIORITIES {
-                    let (ended, since) = (log.ended(class), log.since(class));
-                    if ended.is_empty() && since.is_none() {
-                        continue;
-                    }
-                    let link = of(PortId(0), class as u8);
-                    let stopped = self.stopped.entry(link).or_default();
-                    for (from, to) in &ended[stopped.counted..] {
-                        stopped.ended += to.saturating_since(*from);
-                    }
-                    stopped.counted = ended.len();
-                    let going = since.map_or(Duration::ZERO, |since| now.saturating_since(since));
-                    let total = stopped.ended + going;
-                    count(stopped, link, total);
-                }
-            }
-        }
+        });
     }
 
     /// The goodput of each series, and the part of the time for which frames held the line of each node in per cent, in the
