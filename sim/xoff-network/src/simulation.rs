@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use xoff_sim::host::{self, FlowConfig, GateConfig, Host, Receiver, Sender};
+use xoff_sim::host::{self, FlowConfig, Host, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
 use xoff_sim::nic::{Address, QpSettings, Region};
@@ -828,23 +828,13 @@ fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Stat
         host_of(&mut stations[flow.to.0 as usize]).keep_arrivals(flow.receiver);
     }
     for gate in gates {
-        let end = |(end, per): &(scenario::End, u64)| match *end {
-            scenario::End::Arrived(flow) => (host::End::Receiver(flows[flow].receiver), *per),
-            scenario::End::Sent(flow) => (host::End::Sender(flows[flow].sender), *per),
-        };
         let node = flows[gate.senders[0]].from;
-        host_of(&mut stations[node.0 as usize]).add_gate(GateConfig {
-            senders: gate
-                .senders
-                .iter()
-                .map(|flow| flows[*flow].sender)
-                .collect(),
-            batch: gate.batch,
-            lead: gate.lead,
-            ends: gate.ends.iter().map(end).collect(),
-            think: gate.think,
-            think_every: gate.think_every,
-        });
+        let end = |end| match end {
+            scenario::End::Arrived(flow) => host::End::Receiver(flows[flow].receiver),
+            scenario::End::Sent(flow) => host::End::Sender(flows[flow].sender),
+        };
+        let gate = gate.map(|flow| flows[flow].sender, end);
+        host_of(&mut stations[node.0 as usize]).add_gate(gate);
     }
 }
 

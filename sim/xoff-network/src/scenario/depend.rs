@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::host::GateConfig;
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Duration, LineRate};
 
@@ -26,36 +27,19 @@ pub enum End {
     Sent(usize),
 }
 
-/// Flows that wait, round by round, for what their host sees of others; see
-/// [`GateConfig`](xoff_sim::host::GateConfig). All flows have an end at the host at which `senders` start.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Gate {
-    /// The flows that wait, by their places.
-    pub senders: Vec<usize>,
-    /// Messages of each in a round; `u64::MAX`: all.
-    pub batch: u64,
-    /// Rounds that are open from the start.
-    pub lead: u64,
-    /// What is waited for, each with its number of messages in a round.
-    pub ends: Vec<(End, u64)>,
-    /// Time from the last of them to the opening.
-    pub think: Duration,
-    /// Only every so many rounds wait for `think`.
-    pub think_every: u64,
-}
+/// Flows that wait for what their host sees of others, all named by their places. All have an end at the host at which
+/// the `senders` start.
+pub type Gate = GateConfig<End>;
 
-impl Gate {
-    /// The same gate of flows that come behind `first` others.
-    fn behind(mut self, first: usize) -> Self {
-        self.senders.iter_mut().for_each(|flow| *flow += first);
-        for (end, _) in &mut self.ends {
-            *end = match *end {
-                End::Arrived(flow) => End::Arrived(flow + first),
-                End::Sent(flow) => End::Sent(flow + first),
-            };
-        }
-        self
-    }
+/// The same gate of flows that come behind `first` others.
+fn behind(gate: Gate, first: usize) -> Gate {
+    gate.map(
+        |flow| flow + first,
+        |end| match end {
+            End::Arrived(flow) => End::Arrived(flow + first),
+            End::Sent(flow) => End::Sent(flow + first),
+        },
+    )
 }
 
 /// Flows whose rounds are measured together: a round begins with the first post of one of its messages, and is over
@@ -175,12 +159,8 @@ impl Scenario {
             let range = ranges[place].clone();
             if let Some(layout) = self.layout(place, entry, &names) {
                 jobs.extend(job(entry, &layout, &names, range.start));
-                gates.extend(
-                    layout
-                        .gates
-                        .into_iter()
-                        .map(|gate| gate.behind(range.start)),
-                );
+                let own = layout.gates.into_iter();
+                gates.extend(own.map(|gate| behind(gate, range.start)));
             }
             if entry.lockstep {
                 gates.extend(ring(flows, range.clone()));

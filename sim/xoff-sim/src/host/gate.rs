@@ -17,9 +17,9 @@ pub enum End {
 }
 
 /// Messages of some senders that wait for messages of other flows, round by round. All flows end at one host, so
-/// nothing but what that host has seen opens a gate.
+/// nothing but what that host has seen opens a gate. `E` names an end of a flow: at a host, [`End`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateConfig {
+pub struct GateConfig<E = End> {
     /// The senders that wait, by their places.
     pub senders: Vec<usize>,
     /// How many messages each sender may post in a round; `u64::MAX`: all.
@@ -27,11 +27,27 @@ pub struct GateConfig {
     /// Rounds that are open from the start. Round r opens when r − `lead` + 1 rounds of all `ends` are over.
     pub lead: u64,
     /// What the gate waits for, each with its number of messages in a round.
-    pub ends: Vec<(End, u64)>,
+    pub ends: Vec<(E, u64)>,
     /// Time from the last of these messages to the opening.
     pub think: Duration,
     /// Only every so many rounds, counted from the first, have to wait for `think`; 1 or more.
     pub think_every: u64,
+}
+
+impl<E> GateConfig<E> {
+    /// The same gate with other names of its senders and ends.
+    #[must_use]
+    pub fn map<F>(self, sender: impl Fn(usize) -> usize, end: impl Fn(E) -> F) -> GateConfig<F> {
+        let ends = self.ends.into_iter();
+        GateConfig {
+            senders: self.senders.into_iter().map(sender).collect(),
+            batch: self.batch,
+            lead: self.lead,
+            ends: ends.map(|(of, per)| (end(of), per)).collect(),
+            think: self.think,
+            think_every: self.think_every,
+        }
+    }
 }
 
 /// A gate and how far its ends are.
