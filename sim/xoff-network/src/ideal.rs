@@ -8,7 +8,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::ModelNicConfig;
 use xoff_sim::nic::model::latency;
 use xoff_sim::nic::shape;
-use xoff_sim::time::{Duration, LineRate};
+use xoff_sim::time::{ByteCount, Duration, LineRate};
 
 use crate::plan::{IPV6_MORE_BYTES, Plan};
 use crate::scenario::{Connection, HostSettings, IpVersion, Operation, Scenario};
@@ -64,6 +64,11 @@ impl<'a> Paths<'a> {
         self.plan
     }
 
+    /// The settings of a host.
+    pub fn host(&self, node: NodeId) -> &HostSettings {
+        &self.hosts[node.0 as usize]
+    }
+
     /// The links of a shortest path: of several the one by the lowest ports.
     fn hops(&mut self, from: NodeId, to: NodeId) -> Vec<Hop> {
         let plan = self.plan;
@@ -106,21 +111,27 @@ impl<'a> Paths<'a> {
         hops
     }
 
-    /// From the post of a flow's first message to the completion of its last, as the application sees them: payload read over the bus,
-    /// all packets back to back at the slowest link, each hop store-and-forward, and an ACK on the way back.
+    /// From the post of the first of `count` messages of a flow, all of a kind and length, to the completion of the last,
+    /// as the application sees them: payload read over the bus, all packets back to back at the slowest link, each hop
+    /// store-and-forward, and an ACK on the way back.
     ///
     /// Exact up to some cycles of the NICs as long as the QP's window covers the path.
-    pub fn ideal(&mut self, flow: &Connection<'_>) -> Duration {
+    pub fn ideal(
+        &mut self,
+        flow: &Connection<'_>,
+        (operation, message): (Operation, ByteCount),
+        count: u64,
+    ) -> Duration {
         let ends = [&flow.from, &flow.to].map(|name| self.plan.number(name));
         let hops = self.hops(ends[0], ends[1]);
         let [sender, receiver] = ends.map(|end| &self.hosts[end.0 as usize]);
         let [own, peer] = [sender, receiver].map(|host| ModelNicConfig::period(host.rate));
-        let (bytes, mtu) = (flow.message.get(), u64::from(flow.settings.mtu));
+        let (bytes, mtu) = (message.get(), u64::from(flow.settings.mtu));
         let packets = bytes.div_ceil(mtu).max(1);
         let last = bytes - (packets - 1) * mtu;
         // Further messages follow without a gap.
-        let packets = packets * flow.count.unwrap_or(1);
-        let reth = match flow.operation {
+        let packets = packets * count;
+        let reth = match operation {
             Operation::Write | Operation::WriteImm => RETH_BYTES,
             Operation::Send | Operation::SendImm => 0,
         };

@@ -52,7 +52,7 @@ pub fn messages(simulation: &Simulation) -> Vec<MessageRow> {
                     flow: name.clone(),
                     from: names[flow.from.0 as usize].clone(),
                     to: names[flow.to.0 as usize].clone(),
-                    class: flow.qp.dscp >> 3,
+                    class: flow.class,
                     start_ns: ns(start),
                     end_ns: end.map(ns),
                     bytes,
@@ -60,24 +60,29 @@ pub fn messages(simulation: &Simulation) -> Vec<MessageRow> {
                     slowdown: took.map(|took| took / alone.as_ps().max(1) as f64),
                 });
             };
-            let bytes = u64::from(sender.config.message);
-            match flow.ideal {
-                Some(alone) if flow.start < simulation.now() => {
-                    let whole = sender.finished() && sender.failed().is_none();
-                    let end = sender.delivered().last().filter(|_| whole);
-                    let bytes = bytes * sender.config.count.unwrap_or(1);
-                    add(flow.start, end.map(|message| message.at), bytes, alone);
+            if !flow.workload {
+                let due = |number| Some((number, sender.due_at(number)?));
+                for (number, start) in (0..).map_while(due) {
+                    let end = sender.delivered().get(number as usize);
+                    let (_, bytes) = sender.config.shape(number);
+                    add(
+                        start,
+                        end.map(|message| message.at),
+                        bytes.into(),
+                        flow.ideal(number),
+                    );
                 }
-                Some(_) => {}
-                None => {
-                    for message in sender.delivered() {
-                        let start = Time::from_ps(message.at.as_ps() - message.latency.as_ps());
-                        add(start, Some(message.at), bytes, flow.message_ideal);
-                    }
-                    for start in sender.open_since() {
-                        add(start, None, bytes, flow.message_ideal);
-                    }
-                }
+            } else if flow.start < simulation.now() {
+                let whole = sender.finished() && sender.failed().is_none();
+                let end = sender.delivered().last().filter(|_| whole);
+                let count = sender.config.count.unwrap_or(1);
+                let bytes = u64::from(sender.config.message) * count;
+                add(
+                    flow.start,
+                    end.map(|message| message.at),
+                    bytes,
+                    flow.ideal(0),
+                );
             }
         }
     }
@@ -87,7 +92,7 @@ pub fn messages(simulation: &Simulation) -> Vec<MessageRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{FlowSettings, NicKind, Scenario};
+    use crate::scenario::{FlowSettings, NicKind, Pattern, Scenario};
     use xoff_sim::time::{ByteCount, Length};
 
     #[test]
@@ -117,5 +122,32 @@ mod tests {
         assert!((0.999..1.01).contains(&slowdown), "{slowdown}");
         assert!(rows[1].start_ns >= first.end_ns.unwrap());
         assert_eq!(rows[2].slowdown, None);
+    }
+
+    /// A target sends data and completions in turn, which have their own lengths and times.
+    #[test]
+    fn every_second_message_may_be_another() {
+        let mut flow = FlowSettings::new("io", "a", "b");
+        flow.pattern = Some(Pattern::NvmeRead);
+        flow.message = ByteCount::new(1 << 16);
+        flow.count = Some(2);
+        let mut scenario = Scenario::new("messages", Duration::from_us(100))
+            .host("a")
+            .host("b")
+            .link("a", "b", Length::from_m(2))
+            .flow(flow);
+        scenario.host.nic = NicKind::Model;
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        simulation
+            .run_until(Time::ZERO + scenario.duration)
+            .unwrap();
+        let rows = messages(&simulation);
+        let of_target = || rows.iter().filter(|row| &*row.from == "b");
+        let bytes: Vec<u64> = of_target().map(|row| row.bytes).collect();
+        assert_eq!(bytes, [1 << 16, 16, 1 << 16, 16]);
+        // 64 packets of 1,086 bytes and 20 more on the wire at 40 Gb/s are 14 µs; a completion is a packet.
+        let times: Vec<u64> = of_target().map(|row| row.ideal_ns / 1_000).collect();
+        assert!(times[0] > 14 && times[1] < 4, "{times:?}");
+        assert_eq!((times[0], times[1]), (times[2], times[3]));
     }
 }

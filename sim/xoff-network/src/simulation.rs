@@ -98,14 +98,23 @@ pub struct FlowEnds {
     pub mtu: u32,
     /// When its first message is posted, if its QP is connected by then.
     pub start: Time,
-    /// Of a workload's flow: the time that its message takes when nothing else is on its way.
-    pub ideal: Option<Duration>,
-    /// The time that one message takes when nothing else is on its way.
-    pub message_ideal: Duration,
+    /// The class of its requests at their host.
+    pub class: u8,
+    /// Whether it is of a workload, and so measured as a whole and not message by message.
+    pub workload: bool,
+    /// Times when nothing else is on its way: of messages with even and with odd numbers, of a workload of all of it.
+    ideals: [Duration; 2],
     /// Whether its first message may wait for others, so that it begins when that is posted.
     pub waits: bool,
     /// Settings of the sender's QP, without what the receiver reports about its own.
     pub qp: QpSettings,
+}
+
+impl FlowEnds {
+    /// The time that a message takes when nothing else is on its way, by its number; of a workload, all of the flow.
+    pub const fn ideal(&self, message: u64) -> Duration {
+        self.ideals[(message % 2) as usize]
+    }
 }
 
 /// A scenario that runs. In serialized form it is a checkpoint; NICs of your own come back by
@@ -808,16 +817,25 @@ fn create(
             receiver,
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
-            ideal: settings.is_workload().then(|| paths.ideal(connection)),
-            message_ideal: paths.ideal(&Connection {
-                count: Some(1),
-                ..connection.clone()
-            }),
+            class: (paths.host(ends[0]).classify).class(connection.dscp, settings.pcp),
+            workload: settings.is_workload(),
+            ideals: ideals(paths, connection),
             waits: settings.waits(),
             qp,
         });
     }
     Ok((flows, connecting_flows))
+}
+
+/// How long the messages of a flow take alone, those with even and with odd numbers; of a workload, all of it.
+fn ideals(paths: &mut Paths<'_>, flow: &Connection<'_>) -> [Duration; 2] {
+    let count = match flow.settings.is_workload() {
+        true => flow.count.unwrap_or(1),
+        false => 1,
+    };
+    let first = paths.ideal(flow, (flow.operation, flow.message), count);
+    let second = (flow.second).map(|shape| paths.ideal(flow, shape, count));
+    [first, second.unwrap_or(first)]
 }
 
 /// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.

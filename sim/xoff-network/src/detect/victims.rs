@@ -86,8 +86,7 @@ pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<(LinkClass, Option<
     let first = LinkClass {
         node: flow.from,
         port: PortId(0),
-        // The class of a NIC is DSCP / 8 (RFC 2474 §4.2.2).
-        class: flow.qp.dscp >> 3,
+        class: flow.class,
     };
     let mut path = vec![(first, None)];
     let mut ahead = vec![(first, headers(&flow.qp))];

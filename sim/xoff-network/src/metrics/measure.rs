@@ -499,9 +499,10 @@ fn of_series(simulation: &Simulation, series: &Series, from: Time) -> Metrics {
                 let time = end.saturating_since(begin).as_ps();
                 completions.push(time);
                 // The steps of a ring are never alone.
-                slowdowns.extend(flow.ideal.map(|alone| {
+                slowdowns.extend(flow.workload.then(|| {
                     let parts = u128::from(time) * SLOWDOWN_PARTS;
-                    u64::try_from(parts / u128::from(alone.as_ps().max(1))).unwrap_or(u64::MAX)
+                    let alone = flow.ideal(0).as_ps().max(1);
+                    u64::try_from(parts / u128::from(alone)).unwrap_or(u64::MAX)
                 }));
             }
         }

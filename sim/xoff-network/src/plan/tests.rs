@@ -461,7 +461,7 @@ fn a_flow_alone_has_a_slowdown_of_one() {
 fn the_time_alone_is_that_of_the_path() {
     let scenario = workload("1\n0 4 3 100 1 2\n");
     let simulation = Simulation::new(&scenario).unwrap();
-    let alone = simulation.flows()[0].ideal.unwrap().as_ps() as f64 / 1e3;
+    let alone = simulation.flows()[0].ideal(0).as_ps() as f64 / 1e3;
     let by_hand = 8_000.0 + 1_800.0 + 18.0 + 14.8 + 1_000.0;
     let cycles = (alone - by_hand) / 2.048;
     assert!((cycles - 67.0).abs() < 0.1, "{alone} {by_hand} {cycles}");

@@ -9,14 +9,6 @@ use super::connection::Connection;
 use super::switch::{Classify, Curve};
 use super::{Action, NicKind, Scenario, SwitchSettings};
 
-/// The class of a flow's packets where classes come from the DSCP or from the PCP; without a tag it is 0.
-fn class_of(classify: Classify, dscp: u8, pcp: Option<u8>) -> u8 {
-    match classify {
-        Classify::Dscp => dscp >> 3,
-        Classify::Pcp => pcp.unwrap_or(0),
-    }
-}
-
 fn words(classify: Classify) -> &'static str {
     match classify {
         Classify::Dscp => "DSCP",
@@ -120,7 +112,7 @@ impl Scenario {
         };
         let said = flows.iter().filter_map(|flow| {
             let entry = flow.settings;
-            let class = class_of(self.host.classify, flow.dscp, entry.pcp);
+            let class = self.host.classify.class(flow.dscp, entry.pcp);
             (!lossless(class)).then(|| {
                 format!(
                     "flows.{}.{key}: class {class} is lossless neither at hosts nor at switches: its packets are \
@@ -140,7 +132,7 @@ impl Scenario {
             let there = switch.classify;
             for flow in flows {
                 let pcp = flow.settings.pcp;
-                let [own, other] = [here, there].map(|it| class_of(it, flow.dscp, pcp));
+                let [own, other] = [here, there].map(|it| it.class(flow.dscp, pcp));
                 if own != other {
                     said.push(format!(
                         "{}.classify: by {}, and hosts by {}: flow {} is of class {other} here and {own} there",
@@ -163,7 +155,7 @@ impl Scenario {
         }
         let (on, own) = (self.host.marks().is_some(), self.host.own_congestion());
         let classes: BTreeSet<u8> = (flows.iter())
-            .map(|flow| class_of(self.host.classify, flow.dscp, flow.settings.pcp))
+            .map(|flow| self.host.classify.class(flow.dscp, flow.settings.pcp))
             .collect();
         let marks = |switch: &&SwitchSettings| {
             let mut classes = classes.iter();

@@ -137,6 +137,16 @@ pub enum Classify {
     Pcp,
 }
 
+impl Classify {
+    /// The class of packets with this DSCP (RFC 2474, section 4.2.2: its upper bits) and PCP; without a tag it is 0.
+    pub fn class(self, dscp: u8, pcp: Option<u8>) -> u8 {
+        match self {
+            Self::Dscp => dscp >> 3,
+            Self::Pcp => pcp.unwrap_or(0),
+        }
+    }
+}
+
 /// Pause watchdog of a switch. It gives up a lossless priority at a port where frames wait behind a pause that does
 /// not end: the frames are dropped, and pauses ignored, until the pauses have stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

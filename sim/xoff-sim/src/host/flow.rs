@@ -294,11 +294,6 @@ impl Sender {
         self.failed
     }
 
-    /// When each message that is posted and not complete was due to be posted.
-    pub fn open_since(&self) -> impl Iterator<Item = Time> {
-        self.open.iter().copied()
-    }
-
     /// Number of messages that are posted and not complete.
     pub fn open(&self) -> usize {
         self.open.len()

@@ -129,7 +129,8 @@ fn headroom_and_times_count_the_longer_header() {
         let routes = ForwardingConfig::default();
         let config = plan.switch(&whole, &tor, &whole.switches[0], routes, Seed(0));
         let (flows, _) = whole.connections();
-        let alone = crate::ideal::Paths::new(&whole, &plan).ideal(&flows[0]);
+        let shape = (flows[0].operation, flows[0].message);
+        let alone = crate::ideal::Paths::new(&whole, &plan).ideal(&flows[0], shape, 1);
         (config.buffer.priorities[3].headroom.get(), alone)
     };
     // The longest link has 20 m and 100 Gb/s: twice 287.5 ns are 7,187.5 bytes, and so 7,188 to the byte, and the
