@@ -59,7 +59,6 @@ fn bands<'a>(
             .map(|value| (value.least, value.greatest))
             .collect(),
         shape: Shape::Mean,
-        ..Line::default()
     });
     lines.filter(|line| !line.points.is_empty()).collect()
 }
