@@ -1,8 +1,9 @@
-// Proof of answer_scheduler: an answer is held unchanged until it is sent or its QP is discarded; after the discard it
-// is not offered, whatever is held for other QPs; one GRANT is under way at a time, and there is room for its answer.
+// Proof of answer_scheduler: an answer is held unchanged until it is sent or its QP is discarded, behind those of its
+// class that came before it; after the discard none of the QP is offered, whatever is held for other QPs; a QP has one
+// GRANT under way at most, and there is room for the answer of each GRANT.
 //
-// An arbitrary class is followed. A GRANT's step comes once, for the QP that was granted; the class of a QP changes
-// only while it is closed, and holds here. Of an answer, the PSN stands for all of its fields.
+// An arbitrary class is followed. A GRANT's step comes once, for a QP that was granted, in the order of grants; the
+// class of a QP changes only while it is closed, and holds here. Of an answer, the PSN stands for all of its fields.
 module answer_scheduler_proof
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -34,16 +35,19 @@ module answer_scheduler_proof
   end
 
   logic grant_valid, step_valid, unused_idle;
-  logic [QpBits-1:0] grant_qp;
-  logic [7:0] head, pop;
+  logic [QpBits-1:0] grant_qp, step_qp;
+  logic [7:0] head, pop, unused_coming;
   logic [7:0][QpBits-1:0] head_qp;
   response_t [7:0] head_response;
   response_t response;
 
-  // A GRANT under way, and its QP
-  logic granted_q = 1'b0;
-  logic [QpBits-1:0] granted_qp_q;
-  assign step_valid = step_i && granted_q;
+  // QPs of the GRANTs that are under way, the oldest first: three, as the pipeline of the responder has room for
+  logic [2:0] granted_q = '0;
+  logic [2:0][QpBits-1:0] granted_qp_q;
+  logic take;
+  assign take       = grant_valid && grant_ready_i && !granted_q[2];
+  assign step_valid = step_i && granted_q[0];
+  assign step_qp    = granted_qp_q[0];
   assign pop        = pop_i & head & (~pop_i + 1'b1);
 
   always_comb begin
@@ -62,40 +66,77 @@ module answer_scheduler_proof
       .discard_qp_i,
       .grant_valid_o  (grant_valid),
       .grant_qp_o     (grant_qp),
-      .grant_ready_i,
+      .grant_ready_i    (grant_ready_i && !granted_q[2]),
       .step_valid_i   (step_valid),
-      .step_qp_i      (granted_qp_q),
+      .step_qp_i      (step_qp),
       .response_valid_i,
       .response_i     (response),
       .head_o         (head),
       .head_qp_o      (head_qp),
       .head_response_o(head_response),
       .pop_i          (pop),
+      .coming_o       (unused_coming),
       .idle_o         (unused_idle)
   );
 
-  // The answer that the class should hold
-  logic held_q = 1'b0, comes, goes, discarded_q = 1'b0;
-  logic [QpBits-1:0] qp_q, discard_qp_q;
-  psn_t psn_q;
-  assign comes = step_valid && response_valid_i && class_q[granted_qp_q] == which_q;
-  assign goes  = pop[which_q] || (discard_i && discard_qp_i == qp_q);
+  // The answers that the class should hold, the older one first
+  logic [1:0] held_q = '0;
+  logic comes, discarded_q = 1'b0;
+  logic [1:0] stays;
+  logic [1:0][QpBits-1:0] qp_q;
+  logic [QpBits-1:0] discard_qp_q;
+  psn_t [1:0] psn_q;
+  assign comes    = step_valid && response_valid_i && class_q[step_qp] == which_q;
+  assign stays[0] = held_q[0] && !pop[which_q] && !(discard_i && discard_qp_i == qp_q[0]);
+  assign stays[1] = held_q[1] && !(discard_i && discard_qp_i == qp_q[1]);
 
   always_ff @(posedge clk_i) begin
-    granted_q <= started_q && ((granted_q && !step_valid) || (grant_valid && grant_ready_i));
-    if (grant_valid && grant_ready_i) granted_qp_q <= grant_qp;
-    held_q <= started_q && (comes || (held_q && !goes));
-    if (comes) {qp_q, psn_q} <= {granted_qp_q, psn_i};
-    discarded_q  <= started_q && discard_i && !(comes && granted_qp_q == discard_qp_i);
+    if (take) begin
+      if (!granted_q[0] || (step_valid && !granted_q[1])) granted_qp_q[0] <= grant_qp;
+      else if (!granted_q[1] || (step_valid && !granted_q[2])) granted_qp_q[1] <= grant_qp;
+      else granted_qp_q[2] <= grant_qp;
+    end
+    if (step_valid && granted_q[1]) granted_qp_q[0] <= granted_qp_q[1];
+    if (step_valid && granted_q[2]) granted_qp_q[1] <= granted_qp_q[2];
+    if (started_q) granted_q <= step_valid ? {1'b0, granted_q[2:1]} | ({2'b0, take} << $countones(granted_q[2:1])) :
+        granted_q | ({2'b0, take} << $countones(granted_q));
+
+    held_q <= '0;
+    if (started_q) begin
+      held_q <= {stays == 2'b11 || (comes && stays != '0), stays != '0 || comes};
+      if (!stays[0]) {qp_q[0], psn_q[0]} <= {qp_q[1], psn_q[1]};
+      if (comes && stays == '0) {qp_q[0], psn_q[0]} <= {step_qp, psn_i};
+      if (comes && stays != '0) {qp_q[1], psn_q[1]} <= {step_qp, psn_i};
+    end
+    discarded_q  <= started_q && discard_i && !(comes && step_qp == discard_qp_i);
     discard_qp_q <= discard_qp_i;
+  end
+
+  // GRANTs of the class that are under way, and QPs that have one
+  logic [1:0] granted;
+  logic [Qps-1:0] locked;
+  always_comb begin
+    granted = '0;
+    locked  = '0;
+    for (int unsigned g = 0; g < 3; g++) begin
+      if (granted_q[g]) locked[granted_qp_q[g]] = 1'b1;
+      if (granted_q[g] && class_q[granted_qp_q[g]] == which_q) granted += 2'd1;
+    end
   end
 
   always_comb begin
     if (started_q) begin
-      a_grant : assert (u_dut.busy_q[0] == granted_q && !(grant_valid && u_dut.busy_q != '0) && u_dut.busy_q != 2'b11);
-      a_room : assert (!(grant_valid && head[class_q[grant_qp]]) && !(granted_q && head[class_q[granted_qp_q]]));
-      a_kept : assert (head[which_q] == held_q);
-      a_answer : assert (!held_q || (head_qp[which_q] == qp_q && head_response[which_q].psn == psn_q));
+      a_one : assert (granted_q inside {3'b000, 3'b001, 3'b011, 3'b111} && u_dut.locked_q == locked && 4'($countones(locked)) == 4'($countones(granted_q)));
+      a_grant : assert (!(grant_valid && locked[grant_qp]));
+      a_count : assert (u_dut.granted_q[which_q] == granted);
+      a_room :
+      assert (32'($countones(
+          held_q
+      )) + 32'(granted) + 32'(grant_valid && class_q[grant_qp] == which_q) <= 2);
+      a_kept : assert (head[which_q] == held_q[0] && u_dut.held_q[which_q][1] == held_q[1] && held_q != 2'b10);
+      a_answer : assert (!held_q[0] || (head_qp[which_q] == qp_q[0] && head_response[which_q].psn == psn_q[0]));
+      a_second :
+      assert (!held_q[1] || (u_dut.qp_q[which_q][1] == qp_q[1] && u_dut.response_q[which_q][1].psn == psn_q[1]));
       a_discarded : assert (!(discarded_q && head[which_q] && head_qp[which_q] == discard_qp_q));
     end
   end

@@ -94,7 +94,7 @@ module qp_drain_proof
       .open_o           (),
       .class_o          (),
       .tagged_o         (),
-      .slot_share_o     ()
+      .class_open_o     ()
   );
 
   qp_drain #(

@@ -16,7 +16,7 @@ module receive_buffer_proof
 #(
     parameter  int unsigned Qps         = 4,
     parameter  int unsigned BufferBytes = 512,
-    parameter  int unsigned Cells1      = 2,                 // of parts 1 to 3
+    parameter  int unsigned Cells1      = 2,                 // of parts 1 to 3; 4 to 7 have none
     parameter  int unsigned Cells2      = 2,
     parameter  int unsigned Cells3      = 2,
     parameter  int unsigned Part        = 2,                 // that is followed
@@ -80,12 +80,14 @@ module receive_buffer_proof
   number_t first, room, first_slot, slots;  // of the part
 
   always_comb begin
-    sizes = {cells_t'(Cells3), cells_t'(Cells2), cells_t'(Cells1)};
+    sizes    = '0;
+    sizes[1] = cells_t'(Cells1);
+    sizes[2] = cells_t'(Cells2);
+    sizes[3] = cells_t'(Cells3);
     for (int unsigned b = 1; b < Buffers; b++) size[b] = number_t'(sizes[b]);
-    base[1]    = '0;
-    base[2]    = size[1];
-    base[3]    = size[1] + size[2];
-    base[0]    = size[1] + size[2] + size[3];
+    base[1] = '0;
+    for (int unsigned b = 2; b < Buffers; b++) base[b] = base[b-1] + size[b-1];
+    base[0]    = base[Buffers-1] + size[Buffers-1];
     size[0]    = number_t'(Cells) - base[0];
     first_slot = base[Followed];
     slots      = size[Followed];

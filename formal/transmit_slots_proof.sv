@@ -2,7 +2,7 @@
 // packet that waits is never offered; it is withdrawn when it is the oldest of its class; its slot is held until its
 // data has come, and is free then. A packet that is wanted is not withdrawn, and its read is not left out. A read that
 // is offered stays until it is taken, and is not offered first while as much is to come as the bound allows. `holds_o`
-// says exactly which QPs have a slot.
+// says exactly which QPs have a slot. A class that holds none finds one free.
 //
 // An arbitrary slot is followed, with every packet that is in it. What the rest of the NIC guarantees is assumed: the
 // step of a grant comes three cycles after it; a step that makes a packet leaves its QP ready; the beats of a tag come
@@ -56,14 +56,14 @@ module transmit_slots_proof
   logic read_valid, data_valid, data_last, more_q = 1'b0;
   logic [SlotBits-1:0] read_tag, data_tag, more_tag_q;
   logic [Slots-1:0] reads_q = '0, popped_q = '0;  // whose data is to come; that were popped and have payload
-  logic [7:0] head, pop;
+  logic [7:0] head, pop, class_free;
   logic [7:0][SlotBits-1:0] head_slot;
   payload_bytes_t [7:0] head_bytes;
   logic [SlotBits-1:0] pop_slot;
   logic pop_empty, releases;
   logic [Qps-1:0] holds;
 
-  assign take          = started_q && take_i && free;
+  assign take          = started_q && take_i && free && class_free[take_class_i];
   assign step          = takes_q[2];
   assign fill          = step && packet_i;
   assign context_valid = started_q && (step || context_i);
@@ -107,9 +107,9 @@ module transmit_slots_proof
       .rst_i            (!started_q),
       .take_i           (take),
       .take_class_i     ({2'b00, take_class_i}),
-      .slot_share_i     ('1),
+      .class_open_i     (8'b11),
       .free_o           (free),
-      .class_free_o     (),
+      .class_free_o     (class_free),
       .context_valid_i  (context_valid),
       .context_qp_i     (context_qp),
       .context_ready_i  (context_ready),
@@ -234,6 +234,7 @@ module transmit_slots_proof
       a_shown : assert (!shown_q || (read_valid && read_tag == shown_tag_q));
       a_bound : assert (!(read_valid && bound_i) || shown_q || reads_q == '0);
       a_used : assert (where_q == Nowhere || u_dut.used_q[slot_q]);
+      a_kept : assert (!(u_dut.none[0] || u_dut.none[1]) || free);
       a_freed : assert (!(left_q && where_q == Nowhere) || !u_dut.used_q[slot_q]);
     end
   end

@@ -70,6 +70,7 @@ module gbn_requester
     output completion_t                     completion_o,
 
     output logic [Qps-1:0] sendable_o,
+    output logic [Qps-1:0] full_o,      // QPs whose ring has no room; like `sendable_o` from the cycle after a step on
 
     // QPs in the pipeline, of which no event is taken in this cycle
     output logic [1:0]             inside_valid_o,
@@ -348,7 +349,7 @@ module gbn_requester
   // Stage n + 3: results
 
   logic out_valid_q;  // a step or a visit
-  logic [Qps-1:0] sendable_q;
+  logic [Qps-1:0] sendable_q, full_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -383,11 +384,15 @@ module gbn_requester
   assign step_valid_o = step_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) sendable_q <= '0;
-    else if (step_q) sendable_q[step_qp_o] <= requester_sendable(step_context_o);
+    if (rst_i) {sendable_q, full_q} <= '0;
+    else if (step_q) begin
+      sendable_q[step_qp_o] <= requester_sendable(step_context_o);
+      full_q[step_qp_o]     <= step_context_o.head - step_context_o.tail == ring_t'(Wqes);
+    end
   end
 
   assign sendable_o = sendable_q;
+  assign full_o     = full_q;
 
   // A deadline is reported only by the last of the steps that follow each other.
   deadline_sweep #(

@@ -1,18 +1,24 @@
 // Go-back-N responder: accepts packets in order, places their payload, and keeps the answers owed, with one context
 // per QP in a RAM. rtl/gbn/README.md is the contract.
 //
-// Each slot of the pipeline is an event or a WALK that follows a step. Cycles of a slot:
+// Each slot of the pipeline is an event or a WALK that follows a step. Cycles of a slot that waits for nothing:
 //
 //     n        taken; the context is read
 //     n + 1    context available; facts that do not need the buffer; the ring's slot `tail` is read
 //     n + 2    step; the context is written
-//     n + 3    `step_valid_o` and the other results; the next slot of the same QP: its WALK, if one follows
+//     n + 3    `step_valid_o` and the other results
 //
-// A WALK has priority over events. A step is followed by at most Recvs WALKs, so an event waits at most 3 · Recvs + 8
-// cycles.
+// A slot of a QP whose step is in this cycle waits for it in stage n + 1, and those behind it with it. It goes on with
+// the context that comes out, so a QP can have a step every two cycles. Behind a POST that finds other buffers in the
+// ring it goes on at once: a packet and the POST of its buffer take three cycles.
 //
-// Timing: `event_ready_o` depends on `event_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs
-// are registers. The unit has no deadline, so it needs no time.
+// A WALK enters in stage n + 1, in the cycle after the step that it follows; what is in that stage waits. A step is
+// followed by at most Recvs WALKs, so an event waits at most 3 · Recvs + 8 cycles.
+//
+// `post_room_o`: the ring of QP `post_qp_i` has room for a POST that is taken in this cycle.
+//
+// Timing: `post_room_o` depends on `post_qp_i`, `idle_o` on `event_valid_i` of the same cycle; all other outputs depend
+// on registers only, and most are registers. The unit has no deadline, so it needs no time.
 module gbn_responder
   import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
@@ -32,6 +38,8 @@ module gbn_responder
     input  arrival_t                       event_arrival_i,        // PACKET
     input  refusal_t                       event_refusal_i,        // REFUSE
     output logic                           event_ready_o,
+    input  logic              [QpBits-1:0] post_qp_i,
+    output logic                           post_room_o,
 
     output logic                            step_valid_o,
     output responder_kind_e                 step_kind_o,
@@ -98,23 +106,25 @@ module gbn_responder
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Slot arbitration
 
-  logic follow_q;
-  logic event_inside;  // the QP is in the pipeline
-  logic take, take_event;
+  logic follow_q;  // a WALK follows the step that came out
+  logic take, advance;  // the slot in stage n + 1 goes on
+  logic again, light;  // a slot of its QP comes out; is in its step, and is a POST that it need not wait for
+  logic step_q;
   logic taken_valid_q, looked_valid_q;
   taken_t taken_d, taken_q;
   memory_t memory_q;
   looked_t looked_d, looked_q;
 
-  assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
-  assign event_ready_o = !clear && !follow_q && !event_inside;
-  assign take_event = event_valid_i && event_ready_o;
-  assign take = follow_q || take_event;
+  assign again = step_q && step_qp_o == taken_q.qp;
+  assign light = looked_q.taken.kind == ResponderPost && looked_q.c.state == QpReady && !looked_q.facts.empty;
+  assign advance = taken_valid_q && !follow_q && !(looked_valid_q && looked_q.taken.qp == taken_q.qp && !light);
+  assign event_ready_o = !clear && (!taken_valid_q || advance);
+  assign take = event_valid_i && event_ready_o;
 
   always_comb begin
-    taken_d.own           = follow_q;
-    taken_d.kind          = follow_q ? ResponderWalk : responder_kind_e'(event_kind_i);
-    taken_d.qp            = follow_q ? step_qp_o : event_qp_i;
+    taken_d.own           = 1'b0;
+    taken_d.kind          = responder_kind_e'(event_kind_i);
+    taken_d.qp            = event_qp_i;
     taken_d.configuration = event_configuration_i;
     taken_d.psn           = event_kind_i == ResponderPacket ? event_arrival_i.psn : event_psn_i;
     taken_d.work          = event_recv_i;
@@ -131,7 +141,7 @@ module gbn_responder
 
   always_ff @(posedge clk_i) begin
     if (rst_i) taken_valid_q <= 1'b0;
-    else taken_valid_q <= take;
+    else taken_valid_q <= take || (taken_valid_q && !advance);
   end
 
   always_ff @(posedge clk_i) begin
@@ -149,17 +159,31 @@ module gbn_responder
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 1: context
 
-  responder_context_t read_context;
+  responder_context_t read_context, context_now;
   responder_facts_t facts;
   logic [$bits(responder_context_t)-1:0] read_bits;
 
   assign read_context = read_bits;
-  assign looked_d     = '{taken: taken_q, facts: facts, c: read_context};
+
+  // What was read may be older than the last steps of the QP: their contexts come from the pipeline.
+  always_comb begin
+    context_now = read_context;
+    if (follow_q || again) context_now = step_context_o;
+    if (!follow_q && looked_valid_q && looked_q.taken.qp == taken_q.qp) begin
+      context_now = looked_q.c;
+      if (!looked_q.facts.full) context_now.head = looked_q.c.head + 1'b1;
+    end
+  end
+
+  always_comb begin
+    looked_d = '{taken: taken_q, facts: facts, c: context_now};
+    if (follow_q) {looked_d.taken.own, looked_d.taken.kind, looked_d.taken.qp} = {1'b1, ResponderWalk, step_qp_o};
+  end
 
   gbn_responder_look #(
       .Recvs(Recvs)
   ) u_look (
-      .context_i      (read_context),
+      .context_i      (context_now),
       .operation_i    (taken_q.operation),
       .psn_i          (taken_q.psn),
       .payload_bytes_i(taken_q.payload_bytes),
@@ -172,11 +196,11 @@ module gbn_responder
 
   always_ff @(posedge clk_i) begin
     if (rst_i) looked_valid_q <= 1'b0;
-    else looked_valid_q <= taken_valid_q;
+    else looked_valid_q <= advance || follow_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (taken_valid_q) looked_q <= looked_d;
+    if (advance || follow_q) looked_q <= looked_d;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -240,15 +264,14 @@ module gbn_responder
       .write_i        (looked_valid_q && post),
       .write_address_i({looked_q.taken.qp, looked_q.c.head[SlotBits-1:0]}),
       .data_i         (looked_q.taken.work),
-      .read_i         (taken_valid_q),
-      .read_address_i ({taken_q.qp, read_context.tail[SlotBits-1:0]}),
+      .read_i         (advance || follow_q),
+      .read_address_i ({looked_d.taken.qp, context_now.tail[SlotBits-1:0]}),
       .data_o         (oldest_bits)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 3: results
 
-  logic step_q;
   logic [Qps-1:0] owed_q;
 
   always_ff @(posedge clk_i) begin
@@ -287,6 +310,26 @@ module gbn_responder
   end
 
   assign owed_o = owed_q;
+
+  // Room in each ring after the last step, 3 for more, and POSTs that are to be stepped
+  logic [Qps-1:0][1:0] room_q;
+  logic [1:0] posts;
+  ring_t ring;
+
+  assign ring = step_context_o.head - step_context_o.tail;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) room_q <= {Qps{(Recvs > 3) ? 2'd3 : 2'(Recvs)}};
+    else if (step_q) room_q[step_qp_o] <= (ring_t'(Recvs) - ring > ring_t'(3)) ? 2'd3 : 2'(ring_t'(Recvs) - ring);
+  end
+
+  always_comb begin
+    posts = 2'(taken_valid_q && taken_q.kind == ResponderPost && taken_q.qp == post_qp_i) +
+        2'(looked_valid_q && looked_q.taken.kind == ResponderPost && looked_q.taken.qp == post_qp_i) +
+        2'(step_q && step_kind_o == ResponderPost && step_qp_o == post_qp_i);
+  end
+
+  assign post_room_o = room_q[post_qp_i] > posts;
   assign idle_o = !event_valid_i && !clear && !taken_valid_q && !looked_valid_q && !step_q;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -295,9 +338,6 @@ module gbn_responder
 
   logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
   logic [QpBits-1:0] event_qp_q;
-  ring_t ring;
-
-  assign ring = step_context_o.head - step_context_o.tail;
 
   always_ff @(posedge clk_i) begin
     event_qp_q <= event_qp_i;
@@ -307,8 +347,8 @@ module gbn_responder
     if (!rst_i) begin
       assert (32'(wait_q) <= WaitMax)
       else $error("gbn_responder: an event waits too long");
-      assert (!(taken_valid_q && looked_valid_q && taken_q.qp == looked_q.taken.qp))
-      else $error("gbn_responder: two slots of a QP in the pipeline");
+      assert (!(advance && looked_valid_q && looked_q.taken.qp == taken_q.qp && looked_q.taken.own))
+      else $error("gbn_responder: a slot passes a WALK of its QP");
       assert (!looked_valid_q || !place_valid || !looked_q.taken.payload_bytes[15])
       else $error("gbn_responder: more payload than a place has bytes");
       assert (!looked_valid_q || looked_q.taken.own || looked_q.c.state != QpError || looked_q.facts.empty)

@@ -1,8 +1,8 @@
-// Answer arbiter: sends GRANTs to the responder for QPs that owe an answer, and holds one answer per class until it
-// is sent. With one holding register per class, a paused class does not block the others.
+// Answer arbiter: sends GRANTs to the responder for QPs that owe an answer, and holds two answers of each class until
+// they are sent. A paused class does not block the others, and one answer is here while another one is sent.
 //
-// One GRANT is under way at a time, so there is one answer every seven cycles. What becomes owed meanwhile
-// waits for the next one.
+// GRANTs of several QPs are under way at a time, of a QP one at most, and of a class no more than it has room for. What
+// a QP comes to owe meanwhile waits for its next GRANT.
 //
 // Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers.
 module answer_scheduler
@@ -33,15 +33,21 @@ module answer_scheduler
     output logic      [7:0][QpBits-1:0] head_qp_o,
     output response_t [7:0]             head_response_o,
     input  logic      [7:0]             pop_i,            // at most one bit
+    output logic      [7:0]             coming_o,         // an answer of the class is about to come
 
     output logic idle_o
 );
 
-  logic [7:0] full_q, full_d;
-  logic [7:0][QpBits-1:0] qp_q;
-  response_t [7:0] response_q;
-  logic [1:0] busy_q;  // bit 0: a GRANT is under way; bit 1: its step has come
+  // What a class holds, the older answer first
+  logic [7:0][1:0] held_q, held_d;
+  logic [7:0][1:0][QpBits-1:0] qp_q, qp_d;
+  response_t [7:0][1:0] response_q, response_d;
+
+  logic [7:0][1:0] granted_q;  // number of GRANTs of a class that are under way
+  logic [Qps-1:0] locked_q, locked_d;  // QPs with a GRANT under way
   logic [Qps-1:0] request;
+  logic [7:0] room;
+  logic take, comes;
   class_t class_of;
   logic [7:0][Qps-1:0] of_class;  // QPs of each class; changes only with an OPEN
 
@@ -51,10 +57,15 @@ module answer_scheduler
   end
 
   always_comb begin
+    for (int unsigned c = 0; c < 8; c++)
+    room[c] = granted_q[c] == '0 ? !held_q[c][1] : granted_q[c] == 2'd1 && !held_q[c][0];
+  end
+
+  always_comb begin
     request = '0;
-    if (busy_q == '0 && owed_i != '0) begin
-      for (int unsigned c = 0; c < 8; c++) if (!full_q[c]) request |= of_class[c];
-      request &= owed_i;
+    if (owed_i != '0) begin
+      for (int unsigned c = 0; c < 8; c++) if (room[c]) request |= of_class[c];
+      request &= owed_i & ~locked_q;
     end
   end
 
@@ -70,42 +81,74 @@ module answer_scheduler
       .drop_i   (1'b0)
   );
 
+  assign take     = grant_valid_o && grant_ready_i;
   assign class_of = class_i[step_qp_i];
+  assign comes    = step_valid_i && response_valid_i;
 
+  // `owed_i` reflects a step from the cycle after it on.
   always_comb begin
-    full_d = full_q & ~pop_i;
-    if (discard_i) for (int unsigned c = 0; c < 8; c++) if (qp_q[c] == discard_qp_i) full_d[c] = 1'b0;
-    if (step_valid_i && response_valid_i) full_d[class_of] = 1'b1;
+    locked_d = locked_q;
+    if (step_valid_i) locked_d[step_qp_i] = 1'b0;
+    if (take) locked_d[grant_qp_o] = 1'b1;
   end
 
-  // Busy until the cycle after the step, because `owed_i` reflects the step only then.
+  for (genvar c = 0; c < 8; c++) begin : gen_class
+    logic granted, stepped;
+    logic [1:0] stays;
+    assign granted = take && class_i[grant_qp_o] == class_t'(c);
+    assign stepped = step_valid_i && class_of == class_t'(c);
+
+    always_comb begin
+      for (int unsigned i = 0; i < 2; i++) stays[i] = held_q[c][i] && !(discard_i && qp_q[c][i] == discard_qp_i);
+      if (pop_i[c]) stays[0] = 1'b0;
+      held_d[c]     = {stays == 2'b11, stays != '0};
+      qp_d[c]       = qp_q[c];
+      response_d[c] = response_q[c];
+      if (!stays[0]) {qp_d[c][0], response_d[c][0]} = {qp_q[c][1], response_q[c][1]};
+      if (stepped && response_valid_i) begin
+        held_d[c] = {stays != '0, 1'b1};
+        if (stays == '0) {qp_d[c][0], response_d[c][0]} = {step_qp_i, response_i};
+        else {qp_d[c][1], response_d[c][1]} = {step_qp_i, response_i};
+      end
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) granted_q[c] <= '0;
+      else granted_q[c] <= granted_q[c] + 2'(granted) - 2'(stepped);
+    end
+
+    assign head_o[c]          = held_q[c][0];
+    assign head_qp_o[c]       = qp_q[c][0];
+    assign head_response_o[c] = response_q[c][0];
+    assign coming_o[c]        = granted_q[c] != '0;
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      full_q <= '0;
-      busy_q <= '0;
+      held_q   <= '0;
+      locked_q <= '0;
     end else begin
-      full_q    <= full_d;
-      busy_q[0] <= (busy_q[0] && !step_valid_i) || (grant_valid_o && grant_ready_i);
-      busy_q[1] <= step_valid_i;
+      held_q   <= held_d;
+      locked_q <= locked_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (step_valid_i && response_valid_i) begin
-      qp_q[class_of]       <= step_qp_i;
-      response_q[class_of] <= response_i;
+    if (comes || pop_i != '0 || discard_i) begin
+      qp_q       <= qp_d;
+      response_q <= response_d;
     end
   end
 
-  assign head_o = full_q;
-  assign head_qp_o = qp_q;
-  assign head_response_o = response_q;
-  assign idle_o = busy_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0 && !discard_i;
+  assign idle_o = locked_q == '0 && !grant_valid_o && request == '0 && !step_valid_i && pop_i == '0 && !discard_i;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_i)
-      assert (!(step_valid_i && response_valid_i) || !full_q[class_of])
-      else $error("answer_scheduler: two answers of a class");
+    if (!rst_i) begin
+      assert (!comes || held_q[class_of] != 2'b11)
+      else $error("answer_scheduler: an answer that has no room");
+      assert (!step_valid_i || granted_q[class_of] != '0)
+      else $error("answer_scheduler: a step that nothing was granted for");
+    end
   end
 
 endmodule

@@ -25,7 +25,7 @@ module nic
     parameter  int unsigned QuantumNum  = 5,
     parameter  int unsigned QuantumDen  = 2,
     parameter  int unsigned BufferBytes = 131072,
-    parameter  int unsigned Slots       = 16,
+    parameter  int unsigned Slots       = 32,
     parameter  int unsigned Regions     = 256,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned SlotBits    = $clog2(Slots)
@@ -136,7 +136,7 @@ module nic
   responder_context_t responder_context;
   logic [Qps-1:0] open, with_tags, holds;
   class_t [Qps-1:0] classes, answer_classes;
-  logic [SlotBits:0] slot_share;
+  logic [7:0] class_open;
 
   // Numbers of what waits in nic_receive
   localparam int unsigned HeaderBits = $clog2(BufferBytes / 64 + 1);
@@ -162,7 +162,6 @@ module nic
       .Qps       (Qps),
       .Wqes      (Wqes),
       .Regions   (Regions),
-      .Slots     (Slots),
       .HeaderBits(HeaderBits),
       .AnswerBits(AnswerBits),
       .StepBits  (StepBits),
@@ -220,7 +219,7 @@ module nic
       .class_o             (classes),
       .answer_class_o      (answer_classes),
       .tagged_o            (with_tags),
-      .slot_share_o        (slot_share),
+      .class_open_o        (class_open),
       .headers_i           (headers),
       .header_pop_i        (header_pop),
       .answers_i           (answers),
@@ -269,7 +268,7 @@ module nic
   logic [QpBits-1:0] ack_qp;
   psn_t ack_psn;
   logic [7:0] ack_syndrome;
-  logic [7:0] answer_head, answer_head_pop;
+  logic [7:0] answer_head, answer_coming, answer_head_pop;
   logic [7:0][QpBits-1:0] answer_head_qp;
   response_t [7:0] answer_response;
   logic [Counters-1:0] receive_event;
@@ -336,6 +335,7 @@ module nic
       .answer_o          (answer_head),
       .answer_qp_o       (answer_head_qp),
       .answer_response_o (answer_response),
+      .answer_coming_o   (answer_coming),
       .answer_pop_i      (answer_head_pop),
       .recv_valid_i,
       .recv_qp_i,
@@ -478,7 +478,7 @@ module nic
       .step_context_o    (requester_context),
       .class_i           (classes),
       .tagged_i          (with_tags),
-      .slot_share_i      (slot_share),
+      .class_open_i      (class_open),
       .holds_o           (holds),
       .fail_valid_i      (fail_send_valid),
       .fail_qp_i         (fail_send_qp),
@@ -516,6 +516,7 @@ module nic
       .answer_i          (answer_head),
       .answer_qp_i       (answer_head_qp),
       .answer_response_i (answer_response),
+      .answer_coming_i   (answer_coming),
       .answer_pop_o      (answer_head_pop),
       .read_ahead_i      (settings.read_ahead),
       .read_valid_o,

@@ -14,14 +14,12 @@ module nic_control
     parameter  int unsigned Qps        = 64,
     parameter  int unsigned Wqes       = 16,
     parameter  int unsigned Regions    = 256,
-    parameter  int unsigned Slots      = 16,
-    parameter  int unsigned HeaderBits = 12,                // of the numbers of what waits in nic_receive
+    parameter  int unsigned HeaderBits = 12,              // of the numbers of what waits in nic_receive
     parameter  int unsigned AnswerBits = 7,
     parameter  int unsigned StepBits   = 8,
-    parameter  int unsigned Cells      = 2048,              // of the receive buffer
+    parameter  int unsigned Cells      = 2048,            // of the receive buffer
     localparam int unsigned QpBits     = $clog2(Qps),
-    localparam int unsigned RegionBits = $clog2(Regions),
-    localparam int unsigned ShareBits  = $clog2(Slots + 1)
+    localparam int unsigned RegionBits = $clog2(Regions)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -81,11 +79,11 @@ module nic_control
     input responder_context_t              responder_context_i,
 
     // QPs
-    output logic   [      Qps-1:0] open_o,
-    output class_t [      Qps-1:0] class_o,         // of requests
-    output class_t [      Qps-1:0] answer_class_o,
-    output logic   [      Qps-1:0] tagged_o,        // the path of the QP has tags
-    output logic   [ShareBits-1:0] slot_share_o,    // transmit slots that a class may hold
+    output logic   [Qps-1:0] open_o,
+    output class_t [Qps-1:0] class_o,         // of requests
+    output class_t [Qps-1:0] answer_class_o,
+    output logic   [Qps-1:0] tagged_o,        // the path of the QP has tags
+    output logic   [    7:0] class_open_o,    // classes of open QPs
 
     // What may be left of the closed QP
     input logic [   Buffers-1:0][HeaderBits-1:0] headers_i,
@@ -234,8 +232,7 @@ module nic_control
   );
 
   qp_commands #(
-      .Qps  (Qps),
-      .Slots(Slots)
+      .Qps(Qps)
   ) u_commands (
       .clk_i      (clk_control),
       .rst_i,
@@ -269,7 +266,7 @@ module nic_control
       .class_o,
       .answer_class_o,
       .tagged_o,
-      .slot_share_o
+      .class_open_o
   );
 
   logic unused_command;

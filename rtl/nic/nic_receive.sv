@@ -97,6 +97,7 @@ module nic_receive
     output logic      [7:0]             answer_o,
     output logic      [7:0][QpBits-1:0] answer_qp_o,
     output response_t [7:0]             answer_response_o,
+    output logic      [7:0]             answer_coming_o,    // is about to come
     input  logic      [7:0]             answer_pop_i,
 
     // Host
@@ -316,7 +317,7 @@ module nic_receive
       };
 
   for (genvar c = 0; c < 8; c++) begin : gen_part
-    assign buffer_of[c] = settings_i.buffer_map[4*c+:2];
+    assign buffer_of[c] = settings_i.buffer_map[4*c+:3];
   end
 
   receive_buffer #(
@@ -432,6 +433,7 @@ module nic_receive
       .answer_o,
       .answer_qp_o,
       .answer_response_o,
+      .answer_coming_o,
       .answer_pop_i,
       .event_o           (engine_event),
       .idle_o            (engine_idle)

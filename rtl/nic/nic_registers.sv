@@ -76,20 +76,20 @@ module nic_registers
 
   // Size of the parts of the receive buffer as they would be
   logic unfit;
-  logic [17:0] cells;
+  logic [19:0] cells;
 
   always_comb begin
     cells = '0;
     unfit = 1'b0;
     if (write) begin
-      for (int unsigned b = 0; b < 3; b++) begin
+      for (int unsigned b = 0; b < $size(settings_q.buffer_cells); b++) begin
         if (awaddr_i == AddressBufferCells + 16'(4 * b)) begin
-          cells += 18'(wdata_i[15:0]);
+          cells += 20'(wdata_i[15:0]);
           unfit = 1'b1;
-        end else cells += 18'(settings_q.buffer_cells[b]);
+        end else cells += 20'(settings_q.buffer_cells[b]);
       end
       unfit = (unfit && (open_i || commands_q.qp || 32'(cells) > Cells)) ||
-          (awaddr_i == AddressBufferMap && (wdata_i & 32'hCCCC_CCCC) != '0);
+          (awaddr_i == AddressBufferMap && (wdata_i & 32'h8888_8888) != '0);
     end
   end
 

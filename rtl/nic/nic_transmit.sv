@@ -3,6 +3,7 @@
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
 //   receive side.
 // - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
+// - A work request waits while its ring is full.
 // - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
 //
 // Three clocks rest apart: that of the requester and what belongs to its steps, that of the slots and of what is
@@ -16,7 +17,7 @@ module nic_transmit
     parameter  int unsigned Qps       = 64,
     parameter  int unsigned Wqes      = 16,
     parameter  int unsigned PeriodPs  = 5120,
-    parameter  int unsigned Slots     = 16,
+    parameter  int unsigned Slots     = 32,
     localparam int unsigned QpBits    = $clog2(Qps),
     localparam int unsigned SlotBits  = $clog2(Slots)
 ) (
@@ -46,10 +47,10 @@ module nic_transmit
     output logic               [QpBits-1:0] step_qp_o,
     output requester_context_t              step_context_o,
 
-    input  class_t [   Qps-1:0] class_i,
-    input  logic   [   Qps-1:0] tagged_i,
-    input  logic   [SlotBits:0] slot_share_i,
-    output logic   [   Qps-1:0] holds_o,       // QPs with a packet that waits for the wire or for data
+    input  class_t [Qps-1:0] class_i,
+    input  logic   [Qps-1:0] tagged_i,
+    input  logic   [    7:0] class_open_i,  // classes of open QPs
+    output logic   [Qps-1:0] holds_o,       // QPs with a packet that waits for the wire or for data
 
     input  logic              fail_valid_i,  // the receive side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -94,6 +95,7 @@ module nic_transmit
     input  logic      [7:0]             answer_i,
     input  logic      [7:0][QpBits-1:0] answer_qp_i,
     input  response_t [7:0]             answer_response_i,
+    input  logic      [7:0]             answer_coming_i,    // is about to come
     output logic      [7:0]             answer_pop_o,
 
     input  logic   [            8:0] read_ahead_i,
@@ -143,10 +145,10 @@ module nic_transmit
   logic send_valid, send_ready, unused_turn_moves;
 
   assign want[FromCommand] = command_valid_i;
-  assign want[FromAck]     = ack_valid_i && completion_room_i;
-  assign want[FromWork]    = work_valid_i && completion_room_i;
-  assign want[FromSend]    = send_valid;
-  assign want[FromFail]    = fail_valid_i && completion_room_i;
+  assign want[FromAck] = ack_valid_i && completion_room_i;
+  assign want[FromWork]    = work_valid_i && completion_room_i && !full[work_qp_i] && !(step_valid && step_qp == work_qp_i);
+  assign want[FromSend] = send_valid;
+  assign want[FromFail] = fail_valid_i && completion_room_i;
 
   logic [4:0][QpBits-1:0] want_qp;
   logic [1:0] inside_valid;
@@ -203,7 +205,7 @@ module nic_transmit
   logic [QpBits-1:0] step_qp;
   requester_note_e step_note;
   request_t request;
-  logic [Qps-1:0] sendable, asks;
+  logic [Qps-1:0] sendable, full, asks;
   logic left_valid, left_end, withdrawn;
   logic [QpBits-1:0] left_qp;
   requester_context_t context_after;
@@ -242,6 +244,7 @@ module nic_transmit
       .completion_valid_o,
       .completion_o,
       .sendable_o           (sendable),
+      .full_o               (full),
       .inside_valid_o       (inside_valid),
       .inside_qp_o          (inside_qp),
       .idle_o               (requester_idle),
@@ -342,7 +345,7 @@ module nic_transmit
       .rst_i,
       .take_i           (send_ready),
       .take_class_i     (class_i[send_qp]),
-      .slot_share_i,
+      .class_open_i,
       .free_o           (slot_free),
       .class_free_o     (class_free),
       .context_valid_i  (step_valid),
@@ -416,6 +419,7 @@ module nic_transmit
       .answer_i,
       .answer_qp_i,
       .answer_response_i,
+      .answer_coming_i,
       .answer_pop_o,
       .slot_valid_i    (head),
       .slot_i          (head_slot),

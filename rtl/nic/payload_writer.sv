@@ -175,8 +175,9 @@ module payload_writer
       barred_q <= '0;
       spoilt_q <= '0;
     end else begin
-      if (unbar_i) barred_q[unbar_qp_i] <= 1'b0;
+      // What is refused in the cycle of REFUSE was stepped before it.
       if (refused) barred_q[qp_q[1]] <= 1'b1;
+      if (unbar_i) barred_q[unbar_qp_i] <= 1'b0;
       if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
       if (forget_i) begin
         barred_q[forget_qp_i] <= 1'b0;

@@ -5,7 +5,7 @@
 //
 // - A command is taken when `busy_o` is 0. Register window and index have to hold until `busy_o` is 0 again.
 // - Meanwhile the QP is closed to packets: `open_o` falls with the command and rises when all units have taken OPEN.
-// - The classes of open QPs share the transmit slots equally (`slot_share_o`).
+// - The classes of open QPs share the transmit slots (`class_open_o`).
 // - The class is that of the path's tag or DSCP, by the class maps at that time.
 // - A QP that is open is closed first, also by OPEN: the units with a context take CLOSE, then `discard_o` holds
 //   until nothing of the QP is left anywhere (`drained_i`). Only then is the path of OPEN written.
@@ -14,10 +14,8 @@
 module qp_commands
   import eth_pkg::*, gbn_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
-    parameter  int unsigned Qps       = 64,
-    parameter  int unsigned Slots     = 16,                // transmit slots
-    localparam int unsigned QpBits    = $clog2(Qps),
-    localparam int unsigned ShareBits = $clog2(Slots + 1)
+    parameter  int unsigned Qps    = 64,
+    localparam int unsigned QpBits = $clog2(Qps)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -52,11 +50,11 @@ module qp_commands
     output logic              np_valid_o,         // OPEN only
     input  logic              np_ready_i,
 
-    output logic   [      Qps-1:0] open_o,
-    output class_t [      Qps-1:0] class_o,         // of requests
-    output class_t [      Qps-1:0] answer_class_o,
-    output logic   [      Qps-1:0] tagged_o,        // the path of the QP has tags
-    output logic   [ShareBits-1:0] slot_share_o     // slots that a class may hold
+    output logic   [Qps-1:0] open_o,
+    output class_t [Qps-1:0] class_o,         // of requests
+    output class_t [Qps-1:0] answer_class_o,
+    output logic   [Qps-1:0] tagged_o,        // the path of the QP has tags
+    output logic   [    7:0] class_open_o     // classes of open QPs
 );
 
   typedef struct packed {
@@ -202,26 +200,20 @@ module qp_commands
   assign class_o = class_q;
   assign answer_class_o = answer_class_q;
 
-  // Each class of an open QP has an equal share of the slots, rounded down, at least one; set in the cycle after a
-  // change.
-  logic [7:0] used;
-  logic [3:0] classes_used;
-  logic [ShareBits-1:0] share, share_q;
+  // Set in the cycle after a change
+  logic [7:0] used, used_q;
 
   always_comb begin
     used = '0;
     if (changed_q) for (int unsigned q = 0; q < Qps; q++) if (open_q[q]) used[class_q[q]] = 1'b1;
-    classes_used = 4'($countones(used));
-    share        = ShareBits'(Slots);
-    for (int unsigned n = 2; n <= 8; n++) if (classes_used == 4'(n)) share = ShareBits'((Slots < n) ? 1 : Slots / n);
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) share_q <= ShareBits'(Slots);
-    else if (changed_q) share_q <= share;
+    if (rst_i) used_q <= '0;
+    else if (changed_q) used_q <= used;
   end
 
-  assign slot_share_o = share_q;
+  assign class_open_o = used_q;
 
   logic unused_settings;
   assign unused_settings = ^settings_i;

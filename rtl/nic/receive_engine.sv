@@ -5,11 +5,12 @@
 //   send side, refusals.
 // - The verdict on a write comes before its answer. The region of a packet's payload is checked after the packet's step;
 //   if the payload cannot be written, the responder gets REFUSE, and what it answers for the QP until then is discarded.
-//   An answer cannot overtake the verdict: a GRANT is stepped at least three cycles after the packet before it, the
-//   verdict comes two cycles after the packet's step, and an answer one cycle after its GRANT's.
-// - Packets, receive buffers and failures wait while there is no room for what they may leave to be done.
-// - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP can have an event every
-//   three cycles, and the shortest packets come every 3.28 cycles.
+//   An answer cannot overtake the verdict: a GRANT is stepped at least two cycles after the packet before it, and the
+//   verdict comes two cycles after the packet's step.
+// - Packets, receive buffers and failures wait while there is no room for what they may leave to be done. A receive
+//   buffer waits while its ring is full.
+// - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP's packet and its receive
+//   buffer take three cycles, and the shortest packets come every 3.28 cycles.
 //
 // Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
 // payload that is written, once per beat.
@@ -102,6 +103,7 @@ module receive_engine
     output logic      [7:0]             answer_o,
     output logic      [7:0][QpBits-1:0] answer_qp_o,
     output response_t [7:0]             answer_response_o,
+    output logic      [7:0]             answer_coming_o,
     input  logic      [7:0]             answer_pop_i,
 
     output logic [Counters-1:0] event_o,
@@ -124,7 +126,7 @@ module receive_engine
 
   logic [5:0] wish, grant;
   logic [2:0] from;
-  logic event_valid, event_ready, room, carried_ready;
+  logic event_valid, event_ready, room, recv_room, carried_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
   logic grant_valid, packet_wish, refuse_valid;
@@ -155,14 +157,15 @@ module receive_engine
   assign packet_qp = packet_qp_i[part_index];
   assign packet    = packet_i[part_index];
 
-  localparam logic [5:0] PacketsPerGrant = 6'd32;
+  localparam logic [5:0] PacketsPerGrant = 6'd16;
   logic [5:0] packets_q;  // packets since the last grant; saturates
+  logic [2:0] recent_q;  // cycles for which packets count as waiting: the next one is offered some cycles after the last
 
   assign wish[FromCommand] = command_valid_i;
-  assign wish[FromRecv]    = recv_valid_i && room;
+  assign wish[FromRecv]    = recv_valid_i && room && recv_room;
   assign packet_wish       = packet_valid && room && carried_ready && refusals < 5'd8;
   assign wish[FromPacket]  = packet_wish;
-  assign wish[FromGrant]   = grant_valid && (!packet_wish || packets_q == PacketsPerGrant);
+  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || (!packet_wish && recent_q == '0));
   assign wish[FromFail]    = fail_valid_i && room;
   assign wish[FromRefuse]  = refuse_valid && room;
 
@@ -182,6 +185,12 @@ module receive_engine
   always_ff @(posedge clk_responder) begin
     if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
     else if (packet_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) recent_q <= '0;
+    else if (packet_taken) recent_q <= 3'd4;
+    else if (recent_q != '0) recent_q <= recent_q - 1'b1;
   end
 
   always_comb begin
@@ -231,6 +240,8 @@ module receive_engine
       .event_arrival_i      (packet.arrival),
       .event_refusal_i      (refusal),
       .event_ready_o        (event_ready),
+      .post_qp_i            (recv_qp_i),
+      .post_room_o          (recv_room),
       .step_valid_o         (step_valid),
       .step_kind_o          (step_kind),
       .step_qp_o            (step_qp),
@@ -421,7 +432,7 @@ module receive_engine
 
   logic answers_idle, answer_valid;
 
-  assign answer_valid = response_valid && !barred[step_qp];
+  assign answer_valid = response_valid && !barred[step_qp] && !(bars && refused_q[1].qp == step_qp);
 
   answer_scheduler #(
       .Qps(Qps)
@@ -443,6 +454,7 @@ module receive_engine
       .head_qp_o       (answer_qp_o),
       .head_response_o (answer_response_o),
       .pop_i           (answer_pop_i),
+      .coming_o        (answer_coming_o),
       .idle_o          (answers_idle)
   );
 
@@ -474,7 +486,7 @@ module receive_engine
     end
   end
 
-  assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
+  assign idle_o = wish == '0 && recent_q == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -482,7 +494,7 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
+      .enable_i(rst_i || wish != '0 || recent_q != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
           writer_moves || !answers_idle),
       .clk_o(clk_responder)
   );

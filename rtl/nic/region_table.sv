@@ -1,6 +1,6 @@
 // Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va
-// to va + bytes − 1 inside the region. Also tells whether a second key names a valid region, which SEND with invalidate
-// needs.
+// to va + bytes − 1 inside the region. Also tells whether a second key names a valid region that a peer may write, which
+// SEND with invalidate needs: a peer invalidates only what it has a right to (IBTA volume 1, 10.6.7.2).
 //
 // - A key is index · 256 + tag.
 // - Latency: a request in cycle n is answered in n + 2; one request per cycle. The answer is that of the table at the
@@ -64,19 +64,20 @@ module region_table
       .data_o         (bits)
   );
 
+  logic other_remote;
   logic [7:0] other_tag;
 
   ram_1r1w #(
-      .Width(8),
+      .Width(9),
       .Depth(Regions)
   ) u_tags (
       .clk_i,
       .write_i,
       .write_address_i(write_index_i),
-      .data_i         (region_i.tag),
+      .data_i         ({region_i.remote_write, region_i.tag}),
       .read_i         (ask_i),
       .read_address_i (other_key_i[8+:IndexBits]),
-      .data_o         (other_tag)
+      .data_o         ({other_remote, other_tag})
   );
 
   // Stage 1: the region is read; compare it with the key. What is written in the cycle of a read or behind it comes too
@@ -123,7 +124,7 @@ module region_table
       offset_q <= offset;
       length_q <= region.length;
       asked_q <= bytes_q;
-      other_named_q <= other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions && !other_late;
+      other_named_q <= other_remote && other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions && !other_late;
       other_index_q <= other_key_q[8+:IndexBits];
     end
   end

@@ -1,6 +1,10 @@
 // Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests. A paused class is
 // skipped. Answers, and requests, of several classes that are ready take turns by QP. Counts the IPv4 identification.
 //
+// A request waits also for an answer that is a few cycles away (`answer_coming_i`): answers come more slowly than the
+// shortest of them are sent, and each would wait for a request of 4 KiB. A request that waits lets at most
+// `AnswersFirst` answers go ahead.
+//
 //     select    the packet leaves its queue; path and slot are read; its payload becomes a job of the reader
 //     path      the path is read; headers are formed
 //     offered   `desc_valid_o` until taken
@@ -15,7 +19,7 @@ module transmit_select
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
-    parameter  int unsigned Slots       = 16,
+    parameter  int unsigned Slots       = 32,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned SlotBits    = $clog2(Slots),
     localparam int unsigned BeatBits    = $clog2(DataBytes),
@@ -43,6 +47,7 @@ module transmit_select
     input  logic      [7:0]             answer_i,
     input  logic      [7:0][QpBits-1:0] answer_qp_i,
     input  response_t [7:0]             answer_response_i,
+    input  logic      [7:0]             answer_coming_i,
     output logic      [7:0]             answer_pop_o,
 
     input  logic           [         7:0]               slot_valid_i,
@@ -96,7 +101,7 @@ module transmit_select
   logic answer_some, slot_some, cnp_wish;
   logic [2:0] answer_class, slot_class;
   class_t cnp_class;
-  logic select, stage_ready, may_select;
+  logic select, stage_ready, may_select, turn;
   kind_e kind;
   logic [QpBits-1:0] qp;
   payload_bytes_t bytes, rounded;
@@ -106,7 +111,21 @@ module transmit_select
   assign cnp_class   = class_of_frame(maps_i, {1'b0, tagged_i[cnp_qp_i]}, cnp_pcp_i, cnp_dscp_i);
   assign cnp_wish    = cnp_valid_i && !paused_i[cnp_class];
   assign may_select  = stage_ready && job_ready_i;
-  assign select      = may_select && (cnp_wish || answer_some || slot_some);
+  assign select      = may_select && (cnp_wish || answer_some || turn);
+
+  // Answers that went ahead of the request that waits
+  localparam logic [3:0] AnswersFirst = 4'd15;
+  logic [3:0] ahead_q;
+
+  assign turn = slot_some && (ahead_q == AnswersFirst || !(answer_some || (answer_coming_i & ~paused_i) != '0));
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) ahead_q <= '0;
+    else if (may_select && !cnp_wish) begin
+      if (turn) ahead_q <= '0;
+      else if (answer_some) ahead_q <= slot_some ? ahead_q + 1'b1 : '0;
+    end
+  end
 
   class_turns #(
       .Qps(Qps)
@@ -134,7 +153,7 @@ module transmit_select
       .ready_i(may_select && kind == KindRequest)
   );
 
-  assign kind         = cnp_wish ? KindCnp : answer_some ? KindAnswer : KindRequest;
+  assign kind         = cnp_wish ? KindCnp : turn ? KindRequest : KindAnswer;
   assign cnp_ready_o  = may_select && cnp_wish;
   assign answer_pop_o = (may_select && kind == KindAnswer) ? answer_grant : '0;
   assign slot_pop_o   = (may_select && kind == KindRequest) ? slot_grant : '0;

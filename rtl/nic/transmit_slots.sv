@@ -9,20 +9,22 @@
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
-// - Share: a class may hold `slot_share_i` slots (`class_free_o`).
+// - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class takes
+//   another one while it holds no more than are left then, as the queues of a switch share its buffer: alone it gets
+//   half of them, and however many classes hold theirs because they are paused, as much again is left for the next.
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
 // - `asks_o`: QPs with a packet here that asks for an ACK.
 //
-// Timing: `class_free_o` depends on `slot_share_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
+// Timing: `class_free_o` depends on `class_open_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
 // cycle; all other outputs are registers or depend on registers only.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
-    parameter  int unsigned Slots       = 16,                            // a power of two, 4 or more
+    parameter  int unsigned Slots       = 32,                            // a power of two, 4 or more
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned SlotBits    = $clog2(Slots),
     localparam int unsigned SlotBeats   = 4096 / DataBytes,
@@ -33,11 +35,11 @@ module transmit_slots
     input logic clk_beats_i,  // payload
     input logic rst_i,
 
-    input  logic                take_i,
-    input  class_t              take_class_i,
-    input  logic   [SlotBits:0] slot_share_i,
-    output logic                free_o,
-    output logic   [       7:0] class_free_o,
+    input  logic         take_i,
+    input  class_t       take_class_i,
+    input  logic   [7:0] class_open_i,
+    output logic         free_o,
+    output logic   [7:0] class_free_o,
 
     input logic              context_valid_i,  // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
@@ -102,8 +104,15 @@ module transmit_slots
 
   assign free_o = used_q != '1;
 
+  logic [7:0] none;  // classes that hold no slot
+  logic [3:0] kept;  // slots for those of them that are open
+  logic [CountBits-1:0] taken_q;  // slots that count for a class
+
   always_comb begin
-    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = held_q[c] < slot_share_i;
+    for (int unsigned c = 0; c < 8; c++) none[c] = held_q[c] == '0;
+    kept = 4'($countones(none & class_open_i));
+    for (int unsigned c = 0; c < 8; c++)
+    class_free_o[c] = none[c] || 32'(held_q[c]) + 32'(taken_q) + 32'(kept) <= Slots;
   end
 
   // Grants whose step has not come yet
@@ -238,6 +247,11 @@ module transmit_slots
   always_ff @(posedge clk_i) begin
     for (int unsigned r = 0; r < 4; r++) if (freed[r]) gone_class_q[r] <= class_q[freed_slot[r]];
     if (step_free) gone_class_q[4] <= granted_class;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) taken_q <= '0;
+    else taken_q <= taken_q + CountBits'(take_i) - CountBits'($countones(gone_q));
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_held

@@ -9,8 +9,8 @@ package nic_pkg;
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 
-  localparam int unsigned Buffers = 4;  // parts of the receive buffer
-  typedef logic [1:0] buffer_t;
+  localparam int unsigned Buffers = 8;  // parts of the receive buffer
+  typedef logic [2:0] buffer_t;
   typedef logic [15:0] cells_t;  // size of a part, in cells of 64 bytes
 
   localparam int unsigned AnswersIn = 64;  // answers of peers that wait for the requester

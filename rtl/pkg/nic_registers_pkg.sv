@@ -12,7 +12,7 @@ package nic_registers_pkg;
   localparam address_t AddressPfcClasses = 16'h018;
   localparam address_t AddressPcpMap = 16'h01C;
   localparam address_t AddressDscpMap = 16'h020;
-  localparam address_t AddressBufferCells = 16'h0D4;
+  localparam address_t AddressBufferCells = 16'h1C0;
   localparam address_t AddressBufferMap = 16'h0E0;
   localparam address_t AddressPfcXoff = 16'h040;
   localparam address_t AddressPfcXon = 16'h060;
@@ -84,7 +84,7 @@ package nic_registers_pkg;
     logic [7:0] pfc_classes;
     logic [31:0] pcp_map;
     logic [7:0][31:0] dscp_map;
-    logic [2:0][15:0] buffer_cells;
+    logic [6:0][15:0] buffer_cells;
     logic [31:0] buffer_map;
     logic [7:0][23:0] pfc_xoff;
     logic [7:0][23:0] pfc_xon;
@@ -159,7 +159,7 @@ package nic_registers_pkg;
       pfc_classes: 8'h0,
       pcp_map: 32'h76543210,
       dscp_map: {8{32'h0}},
-      buffer_cells: {3{16'h0}},
+      buffer_cells: {7{16'h0}},
       buffer_map: 32'h0,
       pfc_xoff: {8{24'hFFFFFF}},
       pfc_xon: {8{24'h0}},
@@ -247,9 +247,13 @@ package nic_registers_pkg;
       16'h034: settings.dscp_map[5] = data;
       16'h038: settings.dscp_map[6] = data;
       16'h03C: settings.dscp_map[7] = data;
-      16'h0D4: settings.buffer_cells[0] = data[15:0];
-      16'h0D8: settings.buffer_cells[1] = data[15:0];
-      16'h0DC: settings.buffer_cells[2] = data[15:0];
+      16'h1C0: settings.buffer_cells[0] = data[15:0];
+      16'h1C4: settings.buffer_cells[1] = data[15:0];
+      16'h1C8: settings.buffer_cells[2] = data[15:0];
+      16'h1CC: settings.buffer_cells[3] = data[15:0];
+      16'h1D0: settings.buffer_cells[4] = data[15:0];
+      16'h1D4: settings.buffer_cells[5] = data[15:0];
+      16'h1D8: settings.buffer_cells[6] = data[15:0];
       16'h0E0: settings.buffer_map = data;
       16'h040: settings.pfc_xoff[0] = data[23:0];
       16'h044: settings.pfc_xoff[1] = data[23:0];
@@ -371,9 +375,13 @@ package nic_registers_pkg;
       16'h034: data = settings.dscp_map[5];
       16'h038: data = settings.dscp_map[6];
       16'h03C: data = settings.dscp_map[7];
-      16'h0D4: data = 32'(settings.buffer_cells[0]);
-      16'h0D8: data = 32'(settings.buffer_cells[1]);
-      16'h0DC: data = 32'(settings.buffer_cells[2]);
+      16'h1C0: data = 32'(settings.buffer_cells[0]);
+      16'h1C4: data = 32'(settings.buffer_cells[1]);
+      16'h1C8: data = 32'(settings.buffer_cells[2]);
+      16'h1CC: data = 32'(settings.buffer_cells[3]);
+      16'h1D0: data = 32'(settings.buffer_cells[4]);
+      16'h1D4: data = 32'(settings.buffer_cells[5]);
+      16'h1D8: data = 32'(settings.buffer_cells[6]);
       16'h0E0: data = settings.buffer_map;
       16'h040: data = 32'(settings.pfc_xoff[0]);
       16'h044: data = 32'(settings.pfc_xoff[1]);

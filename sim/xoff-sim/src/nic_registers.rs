@@ -26,9 +26,9 @@ pub const PFC_CLASSES: u16 = 0x018;
 pub const PCP_MAP: u16 = 0x01c;
 /// Class of DSCP 8w + i in bits 4i + 2 to 4i of word w; a frame without an IP header has DSCP 0. The first of 8 words.
 pub const DSCP_MAP: u16 = 0x020;
-/// Size of part w + 1 of the receive buffer in cells of 64 bytes; part 0 has the rest. SLVERR while a QP is open, or when the parts are larger than the buffer. The first of 3 words.
-pub const BUFFER_CELLS: u16 = 0x0d4;
-/// Part of the receive buffer for class c in bits 4c + 1 to 4c; SLVERR when bits 4c + 3 or 4c + 2 are set. At any time: what is in the buffer keeps its part.
+/// Size of part w + 1 of the receive buffer in cells of 64 bytes; part 0 has the rest. SLVERR while a QP is open, or when the parts are larger than the buffer. The first of 7 words.
+pub const BUFFER_CELLS: u16 = 0x1c0;
+/// Part of the receive buffer for class c in bits 4c + 2 to 4c; SLVERR when a bit 4c + 3 is set. At any time: what is in the buffer keeps its part.
 pub const BUFFER_MAP: u16 = 0x0e0;
 /// Bytes in the receive buffer from which on class w pauses its peer. The first of 8 words.
 pub const PFC_XOFF: u16 = 0x040;
@@ -415,7 +415,7 @@ impl Setting {
 }
 
 /// All words of settings.
-pub const SETTINGS: [Setting; 80] = [
+pub const SETTINGS: [Setting; 84] = [
     Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
     Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
     Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
@@ -430,9 +430,13 @@ pub const SETTINGS: [Setting; 80] = [
     Setting::new("dscp_map", 0x034, 0xffffffff, 0x0),
     Setting::new("dscp_map", 0x038, 0xffffffff, 0x0),
     Setting::new("dscp_map", 0x03c, 0xffffffff, 0x0),
-    Setting::new("buffer_cells", 0x0d4, 0xffff, 0x0),
-    Setting::new("buffer_cells", 0x0d8, 0xffff, 0x0),
-    Setting::new("buffer_cells", 0x0dc, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1c0, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1c4, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1c8, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1cc, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1d0, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1d4, 0xffff, 0x0),
+    Setting::new("buffer_cells", 0x1d8, 0xffff, 0x0),
     Setting::new("buffer_map", 0x0e0, 0xffffffff, 0x0),
     Setting::new("pfc_xoff", 0x040, 0xffffff, 0xffffff),
     Setting::new("pfc_xoff", 0x044, 0xffffff, 0xffffff),

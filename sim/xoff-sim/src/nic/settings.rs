@@ -36,12 +36,12 @@ impl Default for PfcSettings {
 }
 
 /// Number of parts of the receive buffer.
-pub const BUFFERS: usize = 4;
+pub const BUFFERS: usize = 8;
 
 /// How the receive buffer is divided. Each class belongs to a part, and takes no room from the classes of other parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BufferParts {
-    /// Sizes of parts 1 to 3 in cells of 64 bytes, 16 bits each in RTL. Part 0 has the rest.
+    /// Sizes of parts 1 to 7 in cells of 64 bytes, 16 bits each in RTL. Part 0 has the rest.
     pub cells: [u32; BUFFERS - 1],
     /// The part of each class.
     pub of_class: [u8; PRIORITIES],
@@ -52,8 +52,8 @@ impl BufferParts {
     pub const CELL: u64 = 64;
 
     /// Divides a buffer of `bytes` for these lossless classes, one bit each: an eighth for all other classes; the rest
-    /// in equal parts, one for each lossless class. Lossless classes from the fourth on share the third one's part.
-    /// Without a lossless class all is one part.
+    /// in equal parts, one for each lossless class. Where all classes are lossless, the last one has that eighth. Without
+    /// a lossless class all is one part.
     pub fn new(lossless: u8, bytes: u64) -> Self {
         let parts = (lossless.count_ones() as usize).min(BUFFERS - 1);
         let mut divided = Self::default();
@@ -63,9 +63,8 @@ impl BufferParts {
         let cells = bytes / Self::CELL;
         let each = (cells - cells / 8) / parts as u64;
         divided.cells[..parts].fill(each.min(u32::MAX.into()) as u32);
-        let mut part = 0;
-        for class in (0..PRIORITIES).filter(|class| lossless >> class & 1 != 0) {
-            part = (part + 1).min(parts as u8);
+        let of_lossless = (0..PRIORITIES).filter(|class| lossless >> class & 1 != 0);
+        for (class, part) in of_lossless.zip(1..BUFFERS as u8) {
             divided.of_class[class] = part;
         }
         divided
@@ -178,17 +177,19 @@ mod tests {
         const BYTES: u64 = 128 << 10;
         let one = BufferParts::new(1 << 3, BYTES);
         // 7/8 of 2,048 cells.
-        assert_eq!(one.cells, [1792, 0, 0]);
+        assert_eq!(one.cells[..2], [1792, 0]);
         assert_eq!(one.of_class, [0, 0, 0, 1, 0, 0, 0, 0]);
         assert_eq!((one.cells(0, BYTES), one.cells(1, BYTES)), (256, 1792));
         assert_eq!(one.holds(1, BYTES), 107_520);
         let two = BufferParts::new(1 << 3 | 1 << 4, BYTES);
-        assert_eq!(two.cells, [896, 896, 0]);
+        assert_eq!(two.cells[..3], [896, 896, 0]);
         assert_eq!(two.of_class, [0, 0, 0, 1, 2, 0, 0, 0]);
-        // From the fourth lossless class on they share the last part.
         let many = BufferParts::new(0b1011_0101, BYTES);
-        assert_eq!(many.of_class, [1, 0, 2, 0, 3, 3, 0, 3]);
-        assert_eq!(many.cells, [597; 3]);
+        assert_eq!(many.of_class, [1, 0, 2, 0, 3, 4, 0, 5]);
+        assert_eq!(many.cells, [358, 358, 358, 358, 358, 0, 0]);
+        let all = BufferParts::new(0xFF, BYTES);
+        assert_eq!(all.of_class, [1, 2, 3, 4, 5, 6, 7, 0]);
+        assert_eq!((all.cells, all.cells(0, BYTES)), ([256; 7], 256));
         assert_eq!(BufferParts::new(0, BYTES), BufferParts::default());
         assert_eq!(BufferParts::default().cells(0, BYTES), 2048);
     }

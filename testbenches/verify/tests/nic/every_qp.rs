@@ -213,7 +213,7 @@ fn no_timer_counts_while_its_packet_is_read() {
     });
     // They have nothing to do most of the time.
     pair.set_skip(true);
-    // In sixteen rounds each QP waits in each of the 16 slots.
+    // In sixteen rounds each QP waits in one slot after the other.
     for round in 0..16 {
         for place in 0..QPS {
             let index = (place + round) % QPS;

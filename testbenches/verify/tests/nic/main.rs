@@ -17,6 +17,7 @@
 //! | [`regions`] | what a key permits, for each region of the table |
 //! | [`removed`] | what a key permits while its region is removed and another one takes its place |
 //! | [`receive_buffer`] | the parts of the receive buffer, full and overfull |
+//! | [`seams`] | what parts of the pipeline leave to each other |
 //! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
 //! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
@@ -53,6 +54,7 @@ mod registers;
 mod removed;
 mod reopened;
 mod reset;
+mod seams;
 mod shares;
 mod stalled;
 mod standard;

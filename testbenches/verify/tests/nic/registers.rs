@@ -121,8 +121,8 @@ fn every_register_is_at_its_own_address_alone() {
         for (setting, word) in reg::SETTINGS.iter().zip(words) {
             let word = match setting.name {
                 // Parts of the buffer have to fit into it.
-                "buffer_cells" => (word ^ inverted) % (CELLS / 3),
-                "buffer_map" => (word ^ inverted) & 0x3333_3333,
+                "buffer_cells" => (word ^ inverted) % (CELLS / 7),
+                "buffer_map" => (word ^ inverted) & 0x7777_7777,
                 _ => word ^ inverted,
             };
             bus.write(setting.address, word);
@@ -148,7 +148,7 @@ fn every_register_is_at_its_own_address_alone() {
 }
 
 /// AXI4: SLVERR says that an access has reached its slave and failed. Parts of the receive buffer hold what it has, 2,048
-/// cells; there are four parts; and what waits in a part that is cut would be lost. What is refused changes nothing.
+/// cells; there are eight parts; and what waits in a part that is cut would be lost. What is refused changes nothing.
 #[test]
 fn parts_of_the_buffer_that_do_not_fit_are_refused() {
     let mut bus = Bus::new();
@@ -164,8 +164,9 @@ fn parts_of_the_buffer_that_do_not_fit_are_refused() {
         (cells(1), 0xFFFF, SLVERR),
         (cells(2), 1_000, OKAY),
         (cells(3), 48, OKAY),
-        (reg::BUFFER_MAP, 0x3210_3210, OKAY),
-        (reg::BUFFER_MAP, 0x0000_0004, SLVERR),
+        (cells(7), 1, SLVERR),
+        (reg::BUFFER_MAP, 0x7654_3210, OKAY),
+        (reg::BUFFER_MAP, 0x0000_0008, SLVERR),
         (reg::BUFFER_MAP, 0x8000_0000, SLVERR),
     ] {
         let what = format!("{word:#x} at {address:#x}");
@@ -173,7 +174,7 @@ fn parts_of_the_buffer_that_do_not_fit_are_refused() {
     }
     let state =
         |bus: &mut Bus| [cells(1), cells(2), cells(3), reg::BUFFER_MAP].map(|at| bus.read(at));
-    let right = [1_000, 1_000, 48, 0x3210_3210];
+    let right = [1_000, 1_000, 48, 0x7654_3210];
     assert_eq!(state(&mut bus), right);
     // While a QP is open its packets may be in the buffer; the map only says where the next ones go.
     bus.write(reg::QP_COMMAND, 1 << 16 | 5);

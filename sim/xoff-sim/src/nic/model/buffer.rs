@@ -91,7 +91,7 @@ impl ReceiveBuffer {
         };
         Self {
             data_bytes,
-            parts: [0, 1, 2, 3].map(of),
+            parts: std::array::from_fn(|part| of(part as u8)),
             of_class: parts.of_class,
             turn: 0,
             jobs_max: 4 * (recvs + 1) + 4,

@@ -11,8 +11,8 @@ pub const CONTROL: u64 = 2;
 pub const CLASSIFY: u64 = 2;
 /// From there to the responder's step.
 pub const RESPOND: u64 = 5;
-/// From one packet's step to the next packet's: a QP has one step in the pipeline.
-pub const RESPOND_EVERY: u64 = 3;
+/// From one packet's step to the next one of the same QP (`gbn_responder`).
+pub const RESPOND_EVERY: u64 = 2;
 /// From the step that fails a QP at one of its halves to the failing step of the other half.
 pub const FAIL: u64 = 5;
 /// From the classification of an answer to the requester's step.
@@ -24,8 +24,8 @@ pub const WRITE: u64 = 7;
 pub const GRANT: u64 = 2;
 /// From a GRANT until the answer may be selected.
 pub const ANSWER: u64 = 4;
-/// From one GRANT to the next (`answer_scheduler`).
-pub const GRANT_EVERY: u64 = 7;
+/// From one GRANT to the next (`qp_picker`).
+pub const GRANT_EVERY: u64 = 2;
 /// From when a work request is taken until the QP may send.
 pub const POST: u64 = 4;
 /// From a requester's step that makes a QP sendable to its SEND.

@@ -32,10 +32,11 @@ impl MemoryTable {
         })
     }
 
-    /// Removes the region that a key names. Returns whether there was one.
+    /// Removes the region that a peer's key names. Returns whether there was one that the peer may access.
     pub(super) fn invalidate(&mut self, key: u32) -> bool {
         let region = self.0.get_mut((key >> 8) as usize);
-        region.is_some_and(|region| region.take_if(|region| region.tag == key as u8).is_some())
+        let named = |region: &mut Region| region.tag == key as u8 && region.remote_write;
+        region.is_some_and(|region| region.take_if(named).is_some())
     }
 }
 
@@ -67,5 +68,13 @@ mod tests {
         assert!(table.invalidate(key));
         assert!(!table.allows(key, 0x1000, 0x100, true), "invalidated");
         assert!(!table.invalidate(key), "invalidated");
+        let own = Region {
+            remote_write: false,
+            local_write: true,
+            ..region
+        };
+        let key = table.register(2, own);
+        assert!(!table.invalidate(key), "no remote right");
+        assert!(table.allows(key, 0x1000, 0x100, false));
     }
 }

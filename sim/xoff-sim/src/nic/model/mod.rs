@@ -8,7 +8,7 @@
 //! | `inlet`, `outlet` | MACs: when a frame has been received, and when one is sent |
 //! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
-//! | `transmit`, `slots`, `reads`, `turns`, `qp_set` | grants, payload that is being fetched, arbitration |
+//! | `transmit`, `answers`, `slots`, `reads`, `turns`, `qp_set` | grants, what waits for the wire, arbitration |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
@@ -18,6 +18,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use self::answers::Answers;
 use self::buffer::ReceiveBuffer;
 use self::inlet::Inlet;
 use self::memory_table::MemoryTable;
@@ -40,15 +41,14 @@ use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::{
-    RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Response, Times,
-    mtu_bytes,
+    RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times, mtu_bytes,
 };
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
-use crate::wire::PRIORITIES;
 use crate::wire::QUANTUM_BITS;
 use crate::wire::address_bits;
 use crate::wire::frame;
 
+mod answers;
 mod buffer;
 mod classify;
 mod icrc;
@@ -111,7 +111,7 @@ impl ModelNicConfig {
             wqes: 16,
             recvs: 16,
             buffer_bytes: Self::BUFFER_40G,
-            slots: 16,
+            slots: 32,
             settings,
             max_frame: ByteCount::new(9216),
         }
@@ -188,15 +188,6 @@ struct OpenQp {
     left: Option<u64>,
 }
 
-/// An answer that waits for the wire.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Answer {
-    /// Earliest cycle.
-    from: u64,
-    qp: u16,
-    response: Response,
-}
-
 /// The turns of QPs, wherever they wait for each other.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct AllTurns {
@@ -249,7 +240,7 @@ pub struct ModelNic {
     sendable: QpSet,
     owed: QpSet,
     cnps: QpSet,
-    answers: [Option<Answer>; PRIORITIES],
+    answers: Answers,
     /// Earliest cycle in which a CNP may be selected.
     cnp_from: u64,
     /// When to look for a request that can be granted.
@@ -312,7 +303,7 @@ impl ModelNic {
             sendable: QpSet::new(qps),
             owed: QpSet::new(qps),
             cnps: QpSet::new(qps),
-            answers: [None; PRIORITIES],
+            answers: Answers::default(),
             cnp_from: 0,
             send_next: NEVER,
             grant_next: NEVER,
@@ -350,9 +341,7 @@ impl ModelNic {
         self.counters.add(reg::NOT_READY_IN, gone);
         let withdrawn = self.slots.withdraw(index, self.cycle, |_| false);
         self.counters.add(reg::WITHDRAWN, withdrawn);
-        for answer in &mut self.answers {
-            answer.take_if(|answer| answer.qp == index);
-        }
+        self.answers.discard(index);
         self.qps[qp] = Some(OpenQp {
             path,
             class,

@@ -55,15 +55,18 @@ impl Slots {
         }
     }
 
-    /// Classes for which a slot is free, one bit each. `of_qps` are the classes of the open QPs; each has an equal
-    /// share of the slots, at least one.
+    /// Classes for which a slot is free, one bit each. `of_qps` are the classes of the open QPs: one slot is kept for
+    /// each of them that holds none, and a class takes another one while it holds no more than are left then.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
         }
-        let share = (self.slots / of_qps.count_ones().max(1) as usize).max(1);
-        let free = |class: &u8| self.used_by[usize::from(*class)] < share;
-        (0..8).filter(free).fold(0, |set, class| set | 1 << class)
+        let of = |set: u8, class: usize| set | 1 << class;
+        let none = (0..PRIORITIES).filter(|class| self.used_by[*class] == 0);
+        let none = none.fold(0, of);
+        let used = self.used + (none & of_qps).count_ones() as usize;
+        let more = (0..PRIORITIES).filter(|class| self.used_by[*class] + used <= self.slots);
+        more.fold(none, of)
     }
 
     /// Asks for the memory of the packets that may be selected next, of these classes, one bit each: in step 0 for the

@@ -1,7 +1,8 @@
 //! Arbitration, and what is put on the wire.
 
+use super::answers::Answer;
 use super::slots::Slot;
-use super::{Answer, ModelNic, NEVER, latency};
+use super::{ModelNic, NEVER, latency};
 use crate::host::memory;
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
@@ -64,14 +65,14 @@ impl ModelNic {
         self.outlet.send(now, after, bytes, payload);
     }
 
-    /// Asks the responder for an answer that a QP owes, of a class that has no answer waiting.
+    /// Asks the responder for an answer that a QP owes, of a class that has room for it.
     pub(super) fn grant_answer(&mut self, now: u64) {
         if now < self.grant_next {
             return;
         }
         self.grant_next = NEVER;
         let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.answer_class);
-        let free = |qp: usize| self.answers[usize::from(class_of(qp))].is_none();
+        let free = |qp: usize| self.answers.has_room(class_of(qp));
         let Some(qp) = self.turns.answerer.next(&self.owed, free) else {
             return;
         };
@@ -86,11 +87,12 @@ impl ModelNic {
             if response.syndrome.0 >> 5 == RNR_NAK {
                 self.count(reg::RNR_NAKS_OUT);
             }
-            self.answers[usize::from(class)] = Some(Answer {
+            let answer = Answer {
                 from: now + latency::ANSWER,
                 qp: qp as u16,
                 response,
-            });
+            };
+            self.answers.put(class, answer);
         }
         self.grant_soon(now + 1);
     }
@@ -208,13 +210,15 @@ impl ModelNic {
 
     /// When the next packet may be selected.
     pub(super) fn next_select(&self) -> u64 {
-        let mut next = self.next_cnp().map_or(NEVER, |(_, from)| from);
-        let mut waiting = self.classes_in_use & !self.pauses.paused();
-        while waiting != 0 {
-            let class = waiting.trailing_zeros() as u8;
-            waiting &= waiting - 1;
-            let answer = &self.answers[usize::from(class)];
-            next = next.min(answer.as_ref().map_or(NEVER, |answer| answer.from));
+        let cnp = self.next_cnp().map_or(NEVER, |(_, from)| from);
+        let mut classes = self.classes_in_use & !self.pauses.paused();
+        let mut next = cnp.min(self.answers.from(classes));
+        if self.answers.go_first(classes) {
+            classes = 0;
+        }
+        while classes != 0 {
+            let class = classes.trailing_zeros() as u8;
+            classes &= classes - 1;
             next = next.min(self.slots.ready(class));
         }
         next.max(self.outlet.select_from())
@@ -228,20 +232,22 @@ impl ModelNic {
         if let Some((qp, _)) = self.next_cnp().filter(|(_, from)| *from <= now) {
             return self.send_cnp(now, qp);
         }
-        let paused = self.pauses.paused();
-        let classes = (0..8u8).filter(|class| paused >> class & 1 == 0);
-        let answers = classes.clone().filter_map(|class| {
-            let answer = self.answers[usize::from(class)]?;
-            (answer.from <= now).then_some((class, usize::from(answer.qp)))
-        });
-        if let Some(class) = self.turns.answer.next_class(answers) {
-            return self.send_answer(now, class);
-        }
-        let requests = classes.filter_map(|class| {
+        let may = !self.pauses.paused();
+        let classes = (0..8u8).filter(|class| may >> class & 1 != 0);
+        let requests = classes.clone().filter_map(|class| {
             let slot = self.slots.first(class).filter(|slot| slot.ready <= now)?;
             Some((class, usize::from(slot.qp)))
         });
-        if let Some(class) = self.turns.request.next_class(requests) {
+        let waits = requests.clone().next().is_some();
+        if !waits || self.answers.go_first(may) {
+            let answers = classes.filter_map(|class| {
+                let answer = self.answers.first(class)?;
+                (answer.from <= now).then_some((class, usize::from(answer.qp)))
+            });
+            if let Some(class) = self.turns.answer.next_class(answers) {
+                self.send_answer(now, class, waits);
+            }
+        } else if let Some(class) = self.turns.request.next_class(requests) {
             self.send_request(now, class);
         }
     }
@@ -262,8 +268,9 @@ impl ModelNic {
         self.put_out(now, latency::SELECT, bytes, 0);
     }
 
-    fn send_answer(&mut self, now: u64, class: u8) {
-        let Some(answer) = self.answers[usize::from(class)].take() else {
+    /// `ahead` is whether a request waits for the answer.
+    fn send_answer(&mut self, now: u64, class: u8, ahead: bool) {
+        let Some(answer) = self.answers.take(class, ahead) else {
             return;
         };
         self.grant_soon(now + 1);
@@ -280,6 +287,7 @@ impl ModelNic {
         let Some(slot) = self.slots.pop(class) else {
             return;
         };
+        self.answers.request_taken();
         let Some(qp) = &self.qps[usize::from(slot.qp)] else {
             return;
         };

@@ -193,6 +193,13 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     /// Maximum number of cycles that an event may wait or a QP may walk.
     const WAIT: u64 = 3 * U::SLOTS as u64 + if U::End::TIMER.is_some() { 16 } else { 8 };
 
+    /// Most cycles from an event that was taken to its step: at the responder WALKs may come between.
+    const TAKEN: u64 = if U::End::TIMER.is_some() {
+        STEP_TIME
+    } else {
+        Self::WAIT
+    };
+
     /// Returns the QP as it will be when all events taken have been stepped.
     pub fn latest(&self, qp: u16) -> <U::End as End>::Qp {
         let mut reference = self.qps[usize::from(qp)].reference.clone();
@@ -583,7 +590,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                     taken.event, taken.qp
                 ));
             }
-            if at < taken.at || now.0 > taken.at.0 + STEP_TIME {
+            if at < taken.at || now.0 > taken.at.0 + Self::TAKEN {
                 return wrong(format!("its event was taken in cycle {}", taken.at.0));
             }
             qp.inside -= 1;

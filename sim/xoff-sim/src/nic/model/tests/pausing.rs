@@ -6,6 +6,7 @@ use crate::frame::Frame;
 use crate::kernel::Direction;
 use crate::switch::headroom::longest_response;
 use crate::time::Rate;
+use crate::wire::PRIORITIES;
 use crate::wire::{Pfc, PfcRepr, control_frame};
 
 /// Most cycles after a pause in which frames may still begin (`rtl/nic/README.md`).
