@@ -14,7 +14,8 @@ use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup};
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{
-    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, Region,
+    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights,
+    Region,
 };
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
@@ -81,6 +82,19 @@ pub trait Endpoint: Node + Debug {
 
     /// Whether the QP is connected.
     fn connected(&self, index: u16) -> bool;
+
+    /// Has the QPs that are connected from now on answer READs and atomics, at most `granted` unanswered at a time in
+    /// each, 1 or more. Returns whether the NIC can; one that cannot refuses them.
+    fn answer_reads(&mut self, granted: u16) -> bool {
+        let _ = granted;
+        false
+    }
+
+    /// Sets what the peer's READs and atomics may do with the region that was created with a QP. Of no effect at a NIC
+    /// that does not answer them.
+    fn permit(&mut self, index: u16, rights: ReadRights) {
+        let _ = (index, rights);
+    }
 
     /// The NIC's counters.
     fn counters(&self) -> &NicCounters;
@@ -669,6 +683,15 @@ impl Endpoint for ModelNic {
 
     fn connected(&self, _index: u16) -> bool {
         true
+    }
+
+    fn answer_reads(&mut self, granted: u16) -> bool {
+        self.answer_reads(granted);
+        true
+    }
+
+    fn permit(&mut self, index: u16, rights: ReadRights) {
+        self.permit(index, rights);
     }
 
     fn counters(&self) -> &NicCounters {
