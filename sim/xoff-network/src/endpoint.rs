@@ -396,6 +396,15 @@ impl Endpoints {
         })
     }
 
+    /// The kind of a NIC that is not a scenario's.
+    ///
+    /// # Errors
+    ///
+    /// What is there instead of a kind of this name.
+    pub(crate) fn kind(&self, kind: &NicKind) -> Result<Kind, String> {
+        self.named("", kind.name()).map_err(|issue| issue.message)
+    }
+
     /// The limits of a kind. `None` if it is not there.
     pub fn limits(&self, kind: &NicKind) -> Option<Limits> {
         let kind = self.kinds.get(kind.name())?;
