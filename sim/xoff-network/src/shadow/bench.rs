@@ -10,7 +10,7 @@ use xoff_sim::nic::{Address, ModelNicConfig, NicSettings, QpSettings, Region};
 use xoff_sim::protocol::gbn::Recv;
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
-use xoff_sim::wire::{MIN_FRAME_BYTES, Psn};
+use xoff_sim::wire::Psn;
 
 use crate::endpoint::{Created, Endpoint, EndpointError, EndpointSetup, HostSetup, Kind};
 
@@ -100,7 +100,7 @@ impl Bench {
 
     /// When the last bit of a frame may arrive that begins now.
     pub fn earliest_end(&self, bytes: usize) -> Time {
-        Frame::sent(Bytes::from(vec![0; bytes.max(MIN_FRAME_BYTES)]), self.now, RATE).end
+        Frame::sent(Bytes::from(vec![0; bytes]), self.now, RATE).end
     }
 
     /// Runs until `until`.

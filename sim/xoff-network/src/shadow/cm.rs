@@ -19,7 +19,7 @@ const REP: u16 = 0x0013;
 pub(super) struct End {
     pub ip: u128,
     pub qpn: u32,
-    /// PSN of its first request.
+    /// PSN of the first request that it expects: what it tells the other end to begin with.
     pub psn: Psn,
 }
 

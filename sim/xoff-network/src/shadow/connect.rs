@@ -122,21 +122,22 @@ impl Agreed {
             .into_iter()
             .find(|(own, _)| (own.ip, own.qpn) == (side, qpn))
             .filter(|(_, its)| its.ip == peer)
-            .map(|(_, its)| ((its.psn, self.mtu), its.qpn))
+            .map(|(own, its)| ((own.psn, self.mtu), its.qpn))
     }
 }
 
 /// For the QP of each flow of requests the QP of its answers: the one most of whose answers have PSNs of these requests,
 /// if there is no other as good.
 fn partners(packets: &[Packet], asked: &Flows, answered: &Flows) -> BTreeMap<(u128, u32), u32> {
-    let psns_of = |places: &Vec<usize>| -> BTreeSet<u32> {
-        let requests = places.iter().filter_map(|at| packets[*at].request());
-        // Of a READ, whose MTU is not known yet, the first and those that may be its last.
-        let psns = requests.flat_map(|request| {
+    let psns_of = |places: &Vec<usize>| -> [BTreeSet<u32>; 2] {
+        let requests = || places.iter().filter_map(|at| packets[*at].request());
+        let own = requests().map(|request| request.psn.get());
+        // Of a READ, whose MTU is not known yet, as many as it may have answers.
+        let all = requests().flat_map(|request| {
             let most = request.psns(mtu_bytes(0)).min(1 << 16);
             (0..most).map(move |ahead| request.psn.advance(ahead).get())
         });
-        psns.collect()
+        [own.collect(), all.collect()]
     };
     let psns: BTreeMap<_, _> = (asked.iter())
         .map(|(key, places)| (*key, psns_of(places)))
@@ -148,9 +149,12 @@ fn partners(packets: &[Packet], asked: &Flows, answered: &Flows) -> BTreeMap<(u1
             .map(|answer| answer.psn.get())
             .collect();
         for (key, psns) in psns.iter().filter(|(key, _)| key.0 == *peer) {
-            let count = answers.iter().filter(|psn| psns.contains(psn)).count();
-            if count * 2 > answers.len() {
-                votes.push((count, *key, *qp));
+            let [own, all] = [0, 1].map(|set: usize| {
+                let of: &BTreeSet<u32> = &psns[set];
+                answers.iter().filter(|psn| of.contains(psn)).count()
+            });
+            if all * 2 > answers.len() {
+                votes.push((all + own, *key, *qp));
             }
         }
     }

@@ -11,7 +11,7 @@ use xoff_sim::protocol::{icrc, parse};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{
-    BthRepr, ICRC_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, UdpRepr,
+    BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, UdpRepr,
 };
 
 use super::Error;
@@ -228,6 +228,15 @@ impl<'a> Feeder<'a> {
         self.before(time);
         self.collect();
         self.place = at;
+        // Recorders at a sender see frames before they are padded.
+        let bytes = match bytes.len() {
+            MIN_FRAME_BYTES.. => bytes,
+            _ => {
+                let mut padded = bytes.to_vec();
+                padded.resize(MIN_FRAME_BYTES, 0);
+                padded.into()
+            }
+        };
         let end = time.max(self.bench.earliest_end(bytes.len()));
         self.bench.arrive(bytes, end);
     }

@@ -15,6 +15,8 @@ enum Fate {
     Lost,
     /// There was no receive buffer.
     NotReady,
+    /// It was acknowledged and not counted, because there was no key to invalidate. The QP failed at it.
+    Uncounted,
     /// The QP failed at it.
     Refused(Syndrome),
 }
@@ -58,6 +60,8 @@ pub(super) struct History {
     pub lost_behind: u64,
     /// Number of messages before the first request.
     pub msn: u32,
+    /// The PSN of a SEND that was acknowledged and not counted.
+    pub uncounted: Option<Psn>,
 }
 
 /// The requests and answers of a connection, with their places.
@@ -99,7 +103,14 @@ impl History {
                 taken: false,
             };
             if planned.new {
-                match seen.fate(place) {
+                let complete = history.complete.len() as u32;
+                match seen.fate(place, complete) {
+                    Fate::Uncounted => {
+                        failed = true;
+                        planned.denied = true;
+                        planned.receive = seen.buffer(place);
+                        history.uncounted = Some(request.psn);
+                    }
                     Fate::Lost => {
                         planned.fed = false;
                         history.lost_behind += 1;
@@ -165,11 +176,16 @@ impl Seen {
     }
 
     /// What became of a request in order: the first answer behind it that depends on it shows it.
-    fn fate(&self, place: usize) -> Fate {
+    /// `complete` is the number of messages before it.
+    fn fate(&self, place: usize, complete: u32) -> Fate {
         let (at, request) = self.requests[place];
         for (_, answer) in self.behind(at) {
             let own = answer.psn == request.psn;
             match answer.class() {
+                Class::Ack if own && request.invalidates.is_some() => {
+                    let counted = answer.msn.is_none_or(|msn| msn.get() != complete);
+                    return if counted { Fate::Taken } else { Fate::Uncounted };
+                }
                 _ if answer.acknowledges(request.psn) => return Fate::Taken,
                 Class::SequenceNak if own => return Fate::Lost,
                 Class::RnrNak if own => return Fate::NotReady,

@@ -158,6 +158,12 @@ impl Sides<'_> {
             let other = extra.iter().position(|it| self.nic[*it].answer.psn == answer.psn);
             let other = other.map(|it| &self.nic[extra.remove(it)].answer);
             let fields = other.map_or_else(Vec::new, |other| fields(answer, other));
+            if let Some(other) = other
+                && self.is_invalidation(answer, other)
+            {
+                *verdict.allowed.entry(Allowed::Invalidation).or_default() += 1;
+                continue;
+            }
             let both = (Some(answer), other);
             verdict.different.push(self.difference(*at, fields, both));
         }
@@ -188,6 +194,13 @@ impl Sides<'_> {
             nic: nic.cloned(),
             payload_from,
         }
+    }
+
+    /// Whether the capture acknowledges a SEND whose key was not there to be invalidated.
+    fn is_invalidation(&self, capture: &Answer, nic: &Answer) -> bool {
+        let access = Syndrome::nak(NakCode::RemoteAccessError);
+        let uncounted = self.history.uncounted == Some(capture.psn);
+        uncounted && capture.class() == Class::Ack && nic.syndrome == Some(access)
     }
 
     /// Why a field may differ between two answers to the same PSN.
@@ -276,9 +289,9 @@ impl Sides<'_> {
         let again = (requests[first..].iter()).find(|it| it.request.covers(answer.psn, mtu));
         again.is_some_and(|again| {
             let between = self.capture.iter().filter(|(at, _)| (after..again.at).contains(at));
-            let told = |it: &Answer| match answer.refuses() {
-                true => it.class() == answer.class() && it.psn == answer.psn,
-                false => it.class() == answer.class() && it.acknowledges(answer.psn),
+            let told = |it: &Answer| match answer.class() {
+                Class::Ack => it.acknowledges(answer.psn),
+                class => it.class() == class && it.psn == answer.psn,
             };
             !between.into_iter().any(|(_, it)| told(it))
         })

@@ -272,7 +272,11 @@ pub fn shadow(
             judge::judge(connection, history, &packets, sent, fed.reads)
         })
         .collect();
-    Ok(report(settings, &packets, &connections, verdicts, fed, not_judged))
+    let report = report(settings, &packets, &connections, verdicts, fed, not_judged);
+    match report.answers {
+        0 => Err(nothing(&packets, settings.side, &report.not_judged)),
+        _ => Ok(report),
+    }
 }
 
 /// The end's own addresses, as the first request shows them.

@@ -57,6 +57,11 @@ rules! {
         "Linux refuses a SEND that is longer than its buffer with a remote operational error; by the standard the \
          request is invalid.",
         "IBTA volume 1 §9.7.5.2.8; Linux 6.1, rxe_resp.c";
+    /// A SEND whose key was not there.
+    Invalidation = "linux-invalidation",
+        "Linux acknowledges a SEND whose key it cannot invalidate, does not count it, and fails the QP; by the standard \
+         it is refused with a remote access error.",
+        "IBTA volume 1 §9.7.5.2.4; Linux 6.1, rxe_resp.c";
     /// A sequence NAK after an RNR NAK.
     NakAfterRnr = "linux-nak-after-rnr",
         "Linux sends a sequence NAK for the packets behind one that it refused with an RNR NAK; by the standard it is \
