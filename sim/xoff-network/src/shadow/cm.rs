@@ -1,5 +1,5 @@
 //! Messages of the communication manager: MADs over UD, from which both ends learn what they need to connect (IBTA
-//! volume 1 §12.6, tables 99 and 104; §13.4.3 for their header).
+//! volume 1 §12.6; §13.4 for their header).
 
 use xoff_sim::wire::Psn;
 

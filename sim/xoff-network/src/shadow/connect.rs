@@ -82,10 +82,16 @@ pub(super) fn sort(packets: &[Packet], side: u128, agreed: &[Agreed], known: &[K
             continue;
         };
         if ip.dst == side && packet.request().is_some() {
-            asked.entry((ip.src, bth.dest_qp.get())).or_default().push(at);
+            asked
+                .entry((ip.src, bth.dest_qp.get()))
+                .or_default()
+                .push(at);
         }
         if ip.src == side && packet.answer().is_some() {
-            answered.entry((ip.dst, bth.dest_qp.get())).or_default().push(at);
+            answered
+                .entry((ip.dst, bth.dest_qp.get()))
+                .or_default()
+                .push(at);
         }
     }
     let mut sorted = Sorted::default();
@@ -106,7 +112,9 @@ pub(super) fn sort(packets: &[Packet], side: u128, agreed: &[Agreed], known: &[K
             requests,
             answers,
         };
-        sorted.connections.push(found.set_up(packets, agreed, known));
+        sorted
+            .connections
+            .push(found.set_up(packets, agreed, known));
     }
     sorted.unasked = (answered.into_iter())
         .map(|((peer, qp), answers)| (peer, qp, answers.len() as u64))
@@ -198,12 +206,13 @@ impl Found<'_> {
         let first = requests.first().and_then(|at| packets[*at].request());
         let shown = self.mtu_shown(packets);
         let mtu = known.mtu.or(agreed.map(|(_, mtu)| mtu)).or(shown);
-        let rnr_timer = self.answers.iter().find_map(|at| {
-            match packets[*at].answer()?.syndrome?.meaning() {
-                SyndromeMeaning::RnrNak(timer) => Some(timer.code()),
-                _ => None,
-            }
-        });
+        let rnr_timer =
+            self.answers
+                .iter()
+                .find_map(|at| match packets[*at].answer()?.syndrome?.meaning() {
+                    SyndromeMeaning::RnrNak(timer) => Some(timer.code()),
+                    _ => None,
+                });
         Connection {
             peer,
             qpn,

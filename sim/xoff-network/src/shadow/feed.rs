@@ -23,6 +23,8 @@ use super::packet::{Answer, Class, Packet};
 
 /// How long before a frame software of the host does what the frame needs.
 const BEFORE: Duration = Duration::from_us(1);
+/// In how long a NIC has answered all requests.
+const SETTLED: Duration = Duration::from_us(20);
 /// How long the NIC may answer after the last frame.
 const AFTER: Duration = Duration::from_ms(1);
 /// The first UDP source port of the range of which RoCE's are.
@@ -179,7 +181,7 @@ impl<'a> Feeder<'a> {
     fn request(&mut self, time: Time, number: usize, planned: &Planned) -> Result<(), Error> {
         let Planned { at, request, .. } = *planned;
         if !self.fed.reads && (request.is_read() || request.is_atomic()) {
-            return self.pass_over(number, planned);
+            return self.pass_over(time, number, planned);
         }
         self.before(time);
         if let Some(length) = planned.receive {
@@ -201,7 +203,12 @@ impl<'a> Feeder<'a> {
     }
 
     /// A NIC that has no READs and atomics is set up again behind one.
-    fn pass_over(&mut self, number: usize, planned: &Planned) -> Result<(), Error> {
+    fn pass_over(&mut self, time: Time, number: usize, planned: &Planned) -> Result<(), Error> {
+        // What is owed for earlier requests would be forgotten.
+        self.before(time);
+        self.bench.run_until(self.bench.now() + SETTLED);
+        self.collect();
+        self.place = planned.at;
         let line = &mut self.lines[number];
         if planned.new && planned.taken {
             let psns = planned.request.psns(line.connection.mtu);
@@ -353,10 +360,13 @@ impl<'a> Feeder<'a> {
                 bytes,
                 frame,
             };
-            let to = packet.roce().map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
-            let line = self.lines.iter().position(|line| {
-                to == Some((line.connection.peer, line.connection.peer_qpn))
-            });
+            let to = packet
+                .roce()
+                .map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
+            let line = self
+                .lines
+                .iter()
+                .position(|line| to == Some((line.connection.peer, line.connection.peer_qpn)));
             match line.zip(packet.answer()) {
                 Some((number, mut answer)) => {
                     let before = self.lines[number].msn;
@@ -375,7 +385,9 @@ fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSett
     let packet = connection.requests.first().map(|at| &packets[*at]);
     let roce = packet.and_then(Packet::roce);
     let eth = packet.and_then(|it| it.frame.eth.clone());
-    let (src, dst) = eth.as_ref().map_or_else(Default::default, |it| (it.src, it.dst));
+    let (src, dst) = eth
+        .as_ref()
+        .map_or_else(Default::default, |it| (it.src, it.dst));
     let tags = eth.map_or_else(Vec::new, |it| it.tags);
     let ip = roce.map(|(ip, ..)| ip);
     let address = |mac: MacAddr, ip: IpAddr| Address { mac, ip };

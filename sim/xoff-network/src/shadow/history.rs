@@ -53,6 +53,8 @@ struct Complete {
 pub(super) struct History {
     pub planned: Vec<Planned>,
     complete: Vec<Complete>,
+    /// The PSN that is expected behind each taken request, with its place.
+    expected: Vec<(usize, Psn)>,
     /// The place of the packet behind which nothing can be judged, because one before it is not in the capture although
     /// the responder got it.
     pub lost_at_tap: Option<usize>,
@@ -125,6 +127,7 @@ impl History {
                         planned.taken = true;
                         planned.receive = seen.buffer(place);
                         expected = request.psn.advance(request.psns(seen.mtu));
+                        history.expected.push((at, expected));
                         if request.ends() {
                             let psn = expected.advance(Psn::MAX.get());
                             history.complete.push(Complete { psn, at });
@@ -153,6 +156,16 @@ impl History {
         })
     }
 
+    /// Whether an answer after the packet at a place acknowledges what was not taken by then.
+    pub fn is_premature(&self, answer: &Answer, after: usize) -> bool {
+        let taken = self.expected.partition_point(|(at, _)| *at <= after);
+        let expected = taken.checked_sub(1).map(|last| self.expected[last].1);
+        expected.is_some_and(|expected| {
+            let ahead = answer.psn.ahead_of(expected);
+            ahead > 0 || ahead == 0 && !answer.refuses()
+        })
+    }
+
     /// How many messages were complete with the packet at a place.
     pub fn complete_at(&self, at: usize) -> u32 {
         self.complete.partition_point(|it| it.at <= at) as u32
@@ -164,7 +177,10 @@ impl History {
         let most = self.complete.partition_point(|it| it.at < at);
         let acknowledged = |complete: &Complete| answer.acknowledges(complete.psn);
         let before = &self.complete[..most];
-        let least = before.iter().rposition(acknowledged).map_or(0, |last| last + 1);
+        let least = before
+            .iter()
+            .rposition(acknowledged)
+            .map_or(0, |last| last + 1);
         (least as u32, most as u32)
     }
 }
@@ -184,7 +200,11 @@ impl Seen {
             match answer.class() {
                 Class::Ack if own && request.invalidates.is_some() => {
                     let counted = answer.msn.is_none_or(|msn| msn.get() != complete);
-                    return if counted { Fate::Taken } else { Fate::Uncounted };
+                    return if counted {
+                        Fate::Taken
+                    } else {
+                        Fate::Uncounted
+                    };
                 }
                 _ if answer.acknowledges(request.psn) => return Fate::Taken,
                 Class::SequenceNak if own => return Fate::Lost,

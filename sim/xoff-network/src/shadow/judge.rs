@@ -71,10 +71,8 @@ pub(super) fn judge(
     capture.truncate(judged);
     if !reads {
         capture.retain(|(_, answer)| {
-            let what = match answer.class() {
-                Class::Read => "READ",
-                Class::Atomic => "atomic",
-                _ => return true,
+            let Some(what) = data_of(history, answer) else {
+                return true;
             };
             *verdict.unsupported.entry(what).or_default() += 1;
             false
@@ -94,12 +92,30 @@ pub(super) fn judge(
     verdict
 }
 
+/// What a NIC has to be able to do for an answer, beside SEND and WRITE.
+fn data_of(history: &History, answer: &Answer) -> Option<&'static str> {
+    let asked = || {
+        let mut requests = history.planned.iter().map(|it| it.request);
+        requests.find(|it| it.psn == answer.psn)
+    };
+    match answer.class() {
+        Class::Read => Some("READ"),
+        Class::Atomic => Some("atomic"),
+        Class::FatalNak if asked().is_some_and(|it| it.is_read()) => Some("READ"),
+        Class::FatalNak if asked().is_some_and(|it| it.is_atomic()) => Some("atomic"),
+        _ => None,
+    }
+}
+
 impl Sides<'_> {
     /// Pairs answers of one kind to one PSN. Each of the capture's goes with the NIC's last one before it, because the NIC
     /// is the faster one; what either has more is judged apart.
     fn pair(&mut self) {
         let mut by_key: BTreeMap<(Class, u32), Vec<usize>> = BTreeMap::new();
         for (place, sent) in self.nic.iter().enumerate() {
+            if self.history.is_premature(&sent.answer, sent.after) {
+                continue;
+            }
             let key = (sent.answer.class(), sent.answer.psn.get());
             by_key.entry(key).or_default().push(place);
         }
@@ -119,6 +135,7 @@ impl Sides<'_> {
 
     fn judge(&self, verdict: &mut Verdict) {
         let mut missing = Vec::new();
+        let mut latest = 0;
         for (place, (at, answer)) in self.capture.iter().enumerate() {
             let Some(nic) = self.partner[place] else {
                 match self.may_be_missing(place) {
@@ -127,8 +144,11 @@ impl Sides<'_> {
                 }
                 continue;
             };
+            let late = nic < latest;
+            latest = latest.max(nic);
             let nic = &self.nic[nic].answer;
-            let fields = fields(answer, nic);
+            let mut fields = fields(answer, nic);
+            fields.extend(late.then_some("order"));
             let rules: Vec<Option<Allowed>> = (fields.iter())
                 .map(|field| self.allows(field, *at, answer, nic))
                 .collect();
@@ -155,7 +175,9 @@ impl Sides<'_> {
         // An answer of another kind to the same PSN stands in the place of one that is missing.
         for place in missing {
             let (at, answer) = &self.capture[place];
-            let other = extra.iter().position(|it| self.nic[*it].answer.psn == answer.psn);
+            let other = extra
+                .iter()
+                .position(|it| self.nic[*it].answer.psn == answer.psn);
             let other = other.map(|it| &self.nic[extra.remove(it)].answer);
             let fields = other.map_or_else(Vec::new, |other| fields(answer, other));
             if let Some(other) = other
@@ -170,7 +192,9 @@ impl Sides<'_> {
         for place in extra {
             let Sent { after, answer } = &self.nic[place];
             let both = (None, Some(answer));
-            verdict.different.push(self.difference(*after, Vec::new(), both));
+            verdict
+                .different
+                .push(self.difference(*after, Vec::new(), both));
         }
         verdict.different.sort_by_key(|it| it.frame);
     }
@@ -252,9 +276,8 @@ impl Sides<'_> {
             }
             Class::SequenceNak => {
                 let mut refusals = before.rev().take_while(|(_, old)| old.refuses());
-                let after = refusals.any(|(_, old)| {
-                    old.class() == Class::RnrNak && old.psn == answer.psn
-                });
+                let after =
+                    refusals.any(|(_, old)| old.class() == Class::RnrNak && old.psn == answer.psn);
                 after.then_some(Allowed::NakAfterRnr)
             }
             _ => None,
@@ -264,6 +287,9 @@ impl Sides<'_> {
     /// Why an answer of the NIC may be absent from the capture.
     fn may_be_extra(&self, sent: &Sent) -> Option<Allowed> {
         let Sent { after, answer } = sent;
+        if self.history.is_premature(answer, *after) {
+            return None;
+        }
         let behind = self.capture.partition_point(|(at, _)| at < after);
         let later = &self.capture[behind..];
         if later.is_empty() {
@@ -288,7 +314,10 @@ impl Sides<'_> {
         let first = requests.partition_point(|it| it.at <= after);
         let again = (requests[first..].iter()).find(|it| it.request.covers(answer.psn, mtu));
         again.is_some_and(|again| {
-            let between = self.capture.iter().filter(|(at, _)| (after..again.at).contains(at));
+            let between = self
+                .capture
+                .iter()
+                .filter(|(at, _)| (after..again.at).contains(at));
             let told = |it: &Answer| match answer.class() {
                 Class::Ack => it.acknowledges(answer.psn),
                 class => it.class() == class && it.psn == answer.psn,

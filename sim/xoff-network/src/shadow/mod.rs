@@ -33,6 +33,8 @@ mod judge;
 mod memory;
 mod packet;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 pub use connect::{Known, Told};
 pub use judge::Difference;
@@ -88,7 +90,9 @@ pub enum Error {
         why: String,
     },
     /// The NIC has too few QPs.
-    #[error("{connections} connections and {regions} memory regions: the NIC has {qps} QPs, one for each")]
+    #[error(
+        "{connections} connections and {regions} memory regions: the NIC has {qps} QPs, one for each"
+    )]
     QueuePairs {
         /// Number of connections.
         connections: usize,

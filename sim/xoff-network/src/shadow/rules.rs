@@ -37,7 +37,7 @@ rules! {
     Coalesced = "ack-coalesced",
         "An answer acknowledges every request before it, so that either side may leave out an ACK that a later answer \
          covers.",
-        "IBTA volume 1 §9.7.5.1.2";
+        "IBTA volume 1 §9.7.5";
     /// The MSN counts more than the PSN covers.
     MsnWhenBuilt = "msn-when-built",
         "An MSN counts the messages that were complete when its answer was built, which may be more than those up to \
@@ -46,31 +46,31 @@ rules! {
     /// Credits that the NIC does not give.
     Credits = "credits",
         "A responder need not count its receive buffers in its ACKs: 31 says that it does not.",
-        "IBTA volume 1 §9.7.7.2";
+        "IBTA volume 1 §9.7.7, table 46";
     /// Middle or Last where a READ goes on.
     ReadGoesOn = "linux-read-goes-on",
         "Linux answers a READ that is asked for from its inside with Middle and Last; by the standard it is a request of \
          its own, whose answers begin with First or Only.",
-        "IBTA volume 1 §9.7.5.1.9; Linux 6.1, rxe_resp.c";
+        "IBTA volume 1 §9.4.4; captures of Linux 6.1";
     /// Another refusal of a message that is too long.
     OperationalError = "linux-operational-error",
         "Linux refuses a SEND that is longer than its buffer with a remote operational error; by the standard the \
          request is invalid.",
-        "IBTA volume 1 §9.7.5.2.8; Linux 6.1, rxe_resp.c";
+        "IBTA volume 1 §9.7.5.2; captures of Linux 6.1";
     /// A SEND whose key was not there.
     Invalidation = "linux-invalidation",
         "Linux acknowledges a SEND whose key it cannot invalidate, does not count it, and fails the QP; by the standard \
          it is refused with a remote access error.",
-        "IBTA volume 1 §9.7.5.2.4; Linux 6.1, rxe_resp.c";
+        "IBTA volume 1 §9.4.1; captures of Linux 6.1";
     /// A sequence NAK after an RNR NAK.
     NakAfterRnr = "linux-nak-after-rnr",
         "Linux sends a sequence NAK for the packets behind one that it refused with an RNR NAK; by the standard it is \
          silent until that one comes again.",
-        "IBTA volume 1 §9.7.5.2.8; Linux 6.1, rxe_resp.c";
+        "IBTA volume 1 §9.7.5.2; captures of Linux 6.1";
     /// An ACK for each duplicate.
     DuplicateAck = "duplicate-ack",
         "Duplicates are acknowledged with what was acknowledged last: with one ACK each, or with one for several.",
-        "IBTA volume 1 §9.7.5.1.3; Linux 6.1, rxe_resp.c";
+        "IBTA volume 1 §9.7.5; captures of Linux 6.1";
     /// An answer that was lost before the tap.
     Lost = "lost-before-tap",
         "The capture does not have this answer, and its requester sends the request again as if it had not come.",

@@ -39,6 +39,11 @@ pub struct ShadowArgs {
     #[arg(long)]
     pub json: bool,
     /// How many differences to show
-    #[arg(long, value_name = "NUMBER", default_value_t = 10, conflicts_with = "json")]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 10,
+        conflicts_with = "json"
+    )]
     pub show: usize,
 }

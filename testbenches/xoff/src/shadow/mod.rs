@@ -97,7 +97,10 @@ pub fn run(
         }
     };
     file.check().map_err(|wrong| {
-        let name = arguments.settings.as_deref().unwrap_or(std::path::Path::new(""));
+        let name = arguments
+            .settings
+            .as_deref()
+            .unwrap_or(std::path::Path::new(""));
         anyhow::anyhow!("{}: {wrong}", name.display())
     })?;
     let settings = Settings {
@@ -129,9 +132,9 @@ impl File {
     /// Checks ranges.
     fn check(&self) -> Result<(), String> {
         let range = |name: &str, value: Option<u32>, most: u32| match value {
-            Some(value) if value > most => {
-                Err(format!("connection.{name}: {value:#x}; {most:#x} is the largest"))
-            }
+            Some(value) if value > most => Err(format!(
+                "connection.{name}: {value:#x}; {most:#x} is the largest"
+            )),
             _ => Ok(()),
         };
         for it in &self.connection {

@@ -19,7 +19,10 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let Report { side, nic, .. } = report;
     let to = plural(report.requests, "request");
-    writeln!(streams.out, "{name}: the {nic} NIC as {side}, which answers {to}\n")?;
+    writeln!(
+        streams.out,
+        "{name}: the {nic} NIC as {side}, which answers {to}\n"
+    )?;
     connections(&report.connections, streams)?;
     writeln!(streams.out)?;
     let mut table = Table::new([("answers", Align::Right), ("", Align::Left)]);
@@ -33,16 +36,28 @@ pub(super) fn write(
     for (what, count) in &report.unsupported {
         row(Ink::Warning, *count, &format!("unsupported: {what}"));
     }
-    let ink = if report.different > 0 { Ink::Bad } else { Ink::Plain };
+    let ink = if report.different > 0 {
+        Ink::Bad
+    } else {
+        Ink::Plain
+    };
     row(ink, report.different, "different");
     row(Ink::Dim, report.answers, "in all");
     table.write(streams)?;
-    let rules = Allowed::ALL.iter().filter(|rule| report.allowed.contains_key(rule));
+    let rules = Allowed::ALL
+        .iter()
+        .filter(|rule| report.allowed.contains_key(rule));
     for (place, rule) in rules.enumerate() {
         if place == 0 {
             writeln!(streams.out)?;
         }
-        writeln!(streams.out, "{}: {} ({})", rule.name(), rule.statement(), rule.source())?;
+        writeln!(
+            streams.out,
+            "{}: {} ({})",
+            rule.name(),
+            rule.statement(),
+            rule.source()
+        )?;
     }
     notes(report, streams)?;
     for difference in report.differences.iter().take(shown) {
@@ -51,7 +66,11 @@ pub(super) fn write(
     }
     let left = report.differences.len().saturating_sub(shown);
     if left > 0 {
-        writeln!(streams.out, "\n… and {left} more; --show {} or --json has all", report.different)?;
+        writeln!(
+            streams.out,
+            "\n… and {left} more; --show {} or --json has all",
+            report.different
+        )?;
     }
     Ok(())
 }
@@ -77,7 +96,11 @@ fn connections(connections: &[Judged], streams: &mut Streams) -> io::Result<()> 
     let mut table = Table::new(heads);
     for it in connections {
         let told = serde_json::to_value(it.told).unwrap_or_default();
-        let ink = if it.different > 0 { Ink::Bad } else { Ink::Plain };
+        let ink = if it.different > 0 {
+            Ink::Bad
+        } else {
+            Ink::Plain
+        };
         let mtu = match it.mtu_shown {
             true => it.mtu.to_string(),
             false => format!("≤ {}", it.mtu),
@@ -106,15 +129,21 @@ fn notes(report: &Report, streams: &mut Streams) -> io::Result<()> {
         let qp = format!("QP {:#x}", it.qpn);
         if it.msn > 0 {
             let before = plural(it.msn.into(), "message");
-            notes.push(format!("{qp}: {before} before the first request of the capture"));
+            notes.push(format!(
+                "{qp}: {before} before the first request of the capture"
+            ));
         }
         if it.skipped > 0 {
             let skipped = plural(it.skipped, "request");
-            notes.push(format!("{qp}: not fed: {skipped} of a message that begins before the capture"));
+            notes.push(format!(
+                "{qp}: not fed: {skipped} of a message that begins before the capture"
+            ));
         }
         if it.lost_behind_tap > 0 {
             let lost = plural(it.lost_behind_tap, "request");
-            notes.push(format!("{qp}: not fed: {lost} that the answering end shows not to have got"));
+            notes.push(format!(
+                "{qp}: not fed: {lost} that the answering end shows not to have got"
+            ));
         }
         if let Some(frame) = it.lost_at_tap {
             let answers = plural(it.unjudged, "answer");
@@ -126,15 +155,24 @@ fn notes(report: &Report, streams: &mut Streams) -> io::Result<()> {
     }
     let not = &report.not_judged;
     for (count, what) in [
-        (not.requests_without_answers, "requests without answers in the capture"),
+        (
+            not.requests_without_answers,
+            "requests without answers in the capture",
+        ),
         (
             not.answers_without_requests,
             "answers whose requests are not in the capture, or are of QPs that cannot be told apart (settings can)",
         ),
-        (not.unreliable, "packets of UC and UD, which nothing answers"),
+        (
+            not.unreliable,
+            "packets of UC and UD, which nothing answers",
+        ),
         (not.other_services, "packets of other services"),
         (not.cnps, "congestion notifications"),
-        (not.own_requests, "packets of the other direction: what the end asks, and its answers"),
+        (
+            not.own_requests,
+            "packets of the other direction: what the end asks, and its answers",
+        ),
     ] {
         if count > 0 {
             notes.push(format!("not judged: {count} {what}"));
@@ -142,9 +180,18 @@ fn notes(report: &Report, streams: &mut Streams) -> io::Result<()> {
     }
     for (count, what) in [
         (report.damaged, "damaged packets fed, for the NIC to drop"),
-        (report.denied, "requests refused only because the capture's answer is a refusal of their key"),
-        (report.memory_taken, "bytes of memory taken from answers of the capture"),
-        (report.memory_known, "bytes of memory in answers that earlier packets had put there"),
+        (
+            report.denied,
+            "requests refused only because the capture's answer is a refusal of their key",
+        ),
+        (
+            report.memory_taken,
+            "bytes of memory taken from answers of the capture",
+        ),
+        (
+            report.memory_known,
+            "bytes of memory in answers that earlier packets had put there",
+        ),
         (report.strange, "frames of the NIC that are no answers"),
     ] {
         if count > 0 {
@@ -168,7 +215,9 @@ fn show(it: &Difference, streams: &mut Streams) -> io::Result<()> {
     };
     let head = format!("frame {}, QP {:#x}: {what}", it.frame, it.qpn);
     writeln!(streams.out, "{}", streams.paint.paint(Ink::Bad, head))?;
-    let mut table = Table::new(["", "opcode", "PSN", "syndrome", "MSN", "data"].map(|head| (head, Align::Left)));
+    let mut table = Table::new(
+        ["", "opcode", "PSN", "syndrome", "MSN", "data"].map(|head| (head, Align::Left)),
+    );
     for (side, answer) in [("capture", &it.capture), ("NIC", &it.nic)] {
         if let Some(answer) = answer {
             table.row(Ink::Plain, cells(side, answer, it.payload_from));
@@ -193,8 +242,12 @@ fn cells(side: &str, answer: &Answer, from: Option<usize>) -> [String; 6] {
         side.into(),
         answer.opcode.to_string(),
         answer.psn.to_string(),
-        answer.syndrome.map_or_else(String::new, |it| it.to_string()),
-        answer.msn.map_or_else(String::new, |it| it.get().to_string()),
+        answer
+            .syndrome
+            .map_or_else(String::new, |it| it.to_string()),
+        answer
+            .msn
+            .map_or_else(String::new, |it| it.get().to_string()),
         data,
     ]
 }

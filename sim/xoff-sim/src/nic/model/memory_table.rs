@@ -61,7 +61,11 @@ impl MemoryTable {
     /// Removes the region that a key names. Returns whether there was one.
     pub(super) fn invalidate(&mut self, key: u32) -> bool {
         let region = self.0.get_mut((key >> 8) as usize);
-        region.is_some_and(|region| region.take_if(|(region, _)| region.tag == key as u8).is_some())
+        region.is_some_and(|region| {
+            region
+                .take_if(|(region, _)| region.tag == key as u8)
+                .is_some()
+        })
     }
 }
 
@@ -84,11 +88,23 @@ mod tests {
         let read = Asked::Read { bytes: 0x100 };
         let add = Asked::Atomic(AtomicKind::FetchAdd { add: 1 });
         assert!(!table.answers(key, 0x1000, read), "no right");
-        table.permit(0, ReadRights { read: true, atomic: false });
+        table.permit(
+            0,
+            ReadRights {
+                read: true,
+                atomic: false,
+            },
+        );
         assert!(table.answers(key, 0x1000, read));
         assert!(!table.answers(key, 0x1008, read), "past the end");
         assert!(!table.answers(key, 0x1000, add), "no right");
-        table.permit(0, ReadRights { read: false, atomic: true });
+        table.permit(
+            0,
+            ReadRights {
+                read: false,
+                atomic: true,
+            },
+        );
         assert!(table.answers(key, 0x10F8, add));
         assert!(!table.answers(key, 0x10FC, add), "past the end");
         assert!(!table.answers(key, 0x1000, read), "no right");

@@ -41,8 +41,7 @@ use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
 use crate::protocol::gbn::responder::answered::Answered;
 use crate::protocol::gbn::{
-    RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times,
-    mtu_bytes,
+    RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times, mtu_bytes,
 };
 use crate::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use crate::wire::PRIORITIES;

@@ -231,8 +231,7 @@ impl ModelNic {
         let index = usize::from(qp);
         let allowed = self.memory.answers(arrival.rkey, arrival.va, asked);
         let answered = &mut self.answered[index];
-        let (step, accepted) =
-            self.responder.qps[index].ask(arrival, asked, answered, allowed);
+        let (step, accepted) = self.responder.qps[index].ask(arrival, asked, answered, allowed);
         self.buffer.push(Job {
             from: now + latency::WRITE,
             qp,

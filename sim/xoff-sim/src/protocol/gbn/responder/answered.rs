@@ -1,5 +1,5 @@
 //! READs and atomics at the responder: what the standard has it answer with data, and answer again (IBTA volume 1
-//! §9.4.4, §9.4.5, §9.7.5.1).
+//! §9.4.4, §9.4.5, §9.7.5).
 //!
 //! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder refuses these requests, and so does
 //! [`ResponderQp::step`], with which it is compared.
@@ -350,9 +350,7 @@ impl ResponderQp {
     ) -> Option<Fault> {
         let mtu = mtu_bytes(self.context.configuration.mtu);
         let too_long = match asked {
-            Asked::Read { bytes } => {
-                bytes > MESSAGE_BYTES_MAX || asked.psns(mtu) > RESPONSES_MAX
-            }
+            Asked::Read { bytes } => bytes > MESSAGE_BYTES_MAX || asked.psns(mtu) > RESPONSES_MAX,
             Asked::Atomic(_) => false,
         };
         if self.context.under_way || answered.is_full() || too_long || arrival.payload_bytes > 0 {
