@@ -55,7 +55,7 @@ pub(super) struct History {
     complete: Vec<Complete>,
     /// The PSN that is expected behind each taken request, with its place.
     expected: Vec<(usize, Psn)>,
-    /// The place of the packet behind which nothing can be judged, because one before it is not in the capture although
+    /// The place of the packet from which on nothing can be judged, because one before it is not in the capture although
     /// the responder got it.
     pub lost_at_tap: Option<usize>,
     /// Requests that were lost behind the tap.
@@ -137,8 +137,20 @@ impl History {
             }
             history.planned.push(planned);
         }
+        history.end_where_the_tap_lost(&seen);
         history.msn = (connection.msn).unwrap_or_else(|| history.messages_before(&seen));
         history
+    }
+
+    /// Ends at the first answer that acknowledges what no request in the capture had.
+    fn end_where_the_tap_lost(&mut self, seen: &Seen) {
+        let lost = |(at, answer): &&(usize, Answer)| self.is_premature(answer, *at);
+        let Some((answer, _)) = seen.answers.iter().find(lost) else {
+            return;
+        };
+        let end = self.lost_at_tap.map_or(*answer, |at| at.min(*answer));
+        self.planned.retain(|it| it.at < end);
+        self.lost_at_tap = Some(end);
     }
 
     /// The number of messages before the first request, which the first answer shows: 0 if it may be.

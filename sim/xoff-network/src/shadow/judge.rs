@@ -69,6 +69,11 @@ pub(super) fn judge(
     let judged = capture.partition_point(|(at, _)| *at < end);
     verdict.unjudged = (capture.len() - judged) as u64;
     capture.truncate(judged);
+    // The request of an answer to what came before the first one is not fed.
+    if connection.skipped > 0 {
+        capture.retain(|(_, answer)| answer.psn.ahead_of(connection.first_psn) >= 0);
+        verdict.unjudged += (judged - capture.len()) as u64;
+    }
     if !reads {
         capture.retain(|(_, answer)| {
             let Some(what) = data_of(history, answer) else {
