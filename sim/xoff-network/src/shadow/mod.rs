@@ -149,10 +149,10 @@ pub struct Judged {
     pub skipped: u64,
     /// Requests that the answering end shows not to have got.
     pub lost_behind_tap: u64,
-    /// The last request that was fed is before this frame: one that the answering end got is not in the capture.
+    /// What is judged is before this frame: a request that the answering end got is not in the capture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_at_tap: Option<u64>,
-    /// Answers behind it.
+    /// Answers from there on, and to requests before the first that was fed.
     pub unjudged: u64,
 }
 

@@ -170,10 +170,6 @@ fn a_wrong_answer_is_found() {
     assert_eq!(broken(8, &[(15, 9)]), [(8, vec!["msn"])]);
     assert_eq!(broken(69, &[(15, 99)]), [(69, vec!["msn"])]);
     assert_eq!(broken(71, &[(15, 7)]), [(71, vec!["msn"])]);
-    assert_eq!(
-        broken(71, &[(12, 0x61)]).len(),
-        1 + broken(71, &[(12, 0x61)])[1..].len()
-    );
     assert_ne!(broken(71, &[(12, 0x61)]), []);
     assert_eq!(
         broken(8, &[(0, 0x0E)]).len(),
@@ -229,7 +225,7 @@ fn a_request_that_the_tap_lost_ends_the_judgement() {
     let report = held_against(&frames, "192.0.2.2").unwrap();
     assert!(report.held(), "{:?}", report.differences);
     let it = &report.connections[0];
-    assert_eq!(it.lost_at_tap, Some(68));
+    assert_eq!(it.lost_at_tap, Some(67));
     assert!(
         it.unjudged > 100 && report.answers + it.unjudged < 175,
         "{it:?}"
@@ -266,7 +262,7 @@ fn the_beginning_of_a_capture_may_be_inside_of_a_message() {
     let report = held_against(&frames[58..], "192.0.2.2").unwrap();
     assert!(report.held(), "{:?}", report.differences);
     let it = &report.connections[0];
-    assert_eq!((it.skipped, it.msn), (6, 6));
+    assert_eq!((it.skipped, it.msn, it.unjudged), (6, 6, 1));
     let told = report.answers;
     // What settings say of the same is taken.
     let known = Settings {
