@@ -56,7 +56,7 @@ impl Bench {
             performed,
             ..
         } = self;
-        for request in accepted {
+        if let Some(request) = accepted {
             answered.answer(&request, |_, kind| {
                 *performed += 1;
                 std::mem::replace(word, kind.apply(*word))
@@ -244,7 +244,7 @@ fn an_atomic_is_performed_once() {
     assert_eq!((bench.word, bench.performed), (13, 2));
     // Another atomic at the PSN of an old one is not that one.
     bench.ask(fetch_add(0, 0x2000, 6));
-    assert_eq!(originals(&mut bench), []);
+    assert_eq!(originals(&mut bench), vec![0_u64; 0]);
     let swap = |n, compare| Arrival {
         operation: Opcode::RC_CMP_SWAP.0,
         compare,
