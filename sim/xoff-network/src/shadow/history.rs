@@ -112,6 +112,7 @@ impl History {
                         planned.denied = true;
                         planned.receive = seen.buffer(place);
                         history.uncounted = Some(request.psn);
+                        history.expected.push((at, request.psn.advance(1)));
                     }
                     Fate::Lost => {
                         planned.fed = false;
