@@ -14,7 +14,8 @@ use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup};
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{
-    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, Region,
+    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights,
+    Region,
 };
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
@@ -81,6 +82,19 @@ pub trait Endpoint: Node + Debug {
 
     /// Whether the QP is connected.
     fn connected(&self, index: u16) -> bool;
+
+    /// Has the QPs that are connected from now on answer READs and atomics, at most `granted` unanswered at a time in
+    /// each, 1 or more. Returns whether the NIC can; one that cannot refuses them.
+    fn answer_reads(&mut self, granted: u16) -> bool {
+        let _ = granted;
+        false
+    }
+
+    /// Sets what the peer's READs and atomics may do with the region that was created with a QP. Of no effect at a NIC
+    /// that does not answer them.
+    fn permit(&mut self, index: u16, rights: ReadRights) {
+        let _ = (index, rights);
+    }
 
     /// The NIC's counters.
     fn counters(&self) -> &NicCounters;
@@ -382,6 +396,15 @@ impl Endpoints {
         })
     }
 
+    /// The kind of a NIC that is not a scenario's.
+    ///
+    /// # Errors
+    ///
+    /// What is there instead of a kind of this name.
+    pub(crate) fn kind(&self, kind: &NicKind) -> Result<Kind, String> {
+        self.named("", kind.name()).map_err(|issue| issue.message)
+    }
+
     /// The limits of a kind. `None` if it is not there.
     pub fn limits(&self, kind: &NicKind) -> Option<Limits> {
         let kind = self.kinds.get(kind.name())?;
@@ -669,6 +692,15 @@ impl Endpoint for ModelNic {
 
     fn connected(&self, _index: u16) -> bool {
         true
+    }
+
+    fn answer_reads(&mut self, granted: u16) -> bool {
+        self.answer_reads(granted);
+        true
+    }
+
+    fn permit(&mut self, index: u16, rights: ReadRights) {
+        self.permit(index, rights);
     }
 
     fn counters(&self) -> &NicCounters {

@@ -17,6 +17,7 @@
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
 //! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
+//! | [`mod@shadow`] | a NIC in the place of an end of a captured conversation |
 //! | [`messages`] | when each message began and ended |
 //! | [`answer`] | what a run shows, in a sentence, and the settings that cure it |
 //! | [`words`] | quantities in sentences |
@@ -39,6 +40,7 @@ pub mod prelude;
 pub mod results;
 pub mod run;
 pub mod scenario;
+pub mod shadow;
 pub mod simulation;
 pub mod station;
 pub mod words;

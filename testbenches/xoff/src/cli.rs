@@ -8,6 +8,7 @@ use crate::check::CheckArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
 use crate::run::{DiffArgs, ListArgs, RunArgs};
+use crate::shadow::ShadowArgs;
 use crate::show::ShowArgs;
 use crate::truth::TruthArgs;
 use crate::verify::Passed;
@@ -35,6 +36,8 @@ pub enum Command {
     Encode(EncodeArgs),
     /// Check a capture against the standards, one row per rule
     Check(CheckArgs),
+    /// Put a NIC in the place of an end of a capture, and compare its answers
+    Shadow(ShadowArgs),
     /// Calculate buffers, thresholds and rates
     Calc(CalcArgs),
     /// Run a scenario, measure it and check its expectations

@@ -12,6 +12,7 @@
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
+//! | [`shadow`] | `xoff shadow`: puts a NIC in the place of an end of a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | `nearest` | the words most similar to a misspelt one |
 //! | [`row`] | a frame as a JSON line, which `xoff decode` writes and `xoff encode` reads |
@@ -43,6 +44,7 @@ pub mod row;
 pub mod rtl;
 pub mod run;
 pub mod scenario_file;
+pub mod shadow;
 pub mod shell;
 pub mod show;
 mod standard_input;
@@ -89,6 +91,7 @@ pub fn run(
         cli::Command::Decode(arguments) => decode::run(arguments, program.rtl, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, program.rtl, streams),
         cli::Command::Check(arguments) => check::run(arguments, streams),
+        cli::Command::Shadow(arguments) => shadow::run(arguments, endpoints, streams),
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Digest;
+use crate::protocol::gbn::responder::answered::AtomicKind;
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
 use crate::seeded::Seed;
 use crate::time::{Clock, Cycles, Duration, Time};
@@ -25,6 +26,7 @@ pub mod flow;
 pub mod gate;
 mod manual;
 pub mod memory;
+mod overlay;
 pub mod pcie;
 pub mod stalls;
 #[cfg(test)]
@@ -38,6 +40,7 @@ pub use stalls::{Stalled, Stalls};
 
 use gate::Gates;
 use manual::Manual;
+use overlay::Overlay;
 
 /// Errors that the applications of a host have found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -138,6 +141,8 @@ pub struct Host {
     writing: Option<OpenWrite>,
     stalls: Stalls,
     manual: Option<Box<Manual>>,
+    /// Memory that remembers what was written, if it does.
+    overlay: Option<Overlay>,
     errors: HostErrors,
     digest: Digest,
     /// The earliest post of each kind: the cycle in which it is at the NIC, and the index of its sender or receiver.
@@ -161,6 +166,7 @@ impl Host {
             writing: None,
             stalls: Stalls::default(),
             manual: None,
+            overlay: None,
             errors: HostErrors::default(),
             digest: Digest::default(),
             next_work: None,
@@ -178,6 +184,37 @@ impl Host {
             manual: Some(Box::new(Manual::new(order.draws()))),
             ..Self::new(clock, width, pcie)
         }
+    }
+
+    /// Makes a host [`manual`](Self::manual), with memory that remembers what was written. For hosts whose NIC was made
+    /// with them.
+    pub fn take_over(&mut self, order: Seed) {
+        self.manual = Some(Box::new(Manual::new(order.draws())));
+        self.overlay = Some(Overlay::default());
+    }
+
+    /// Reads the memory from `va` on: what was written there, if the host remembers it, and else the content that the
+    /// addresses have.
+    pub fn read_memory(&self, va: u64, bytes: &mut [u8]) {
+        match &self.overlay {
+            Some(overlay) => overlay.read(va, bytes),
+            None => memory::fill(va, bytes),
+        }
+    }
+
+    /// Writes to the memory from `va` on, as software of the host does. The host remembers writes from then on.
+    pub fn write_memory(&mut self, va: u64, bytes: &[u8]) {
+        let overlay = self.overlay.get_or_insert_default();
+        overlay.write(va, bytes);
+    }
+
+    /// Performs an atomic on the eight bytes from `va` on, little-endian, and returns what they were before.
+    pub fn atomic(&mut self, va: u64, kind: AtomicKind) -> u64 {
+        let mut bytes = [0; 8];
+        self.read_memory(va, &mut bytes);
+        let original = u64::from_le_bytes(bytes);
+        self.write_memory(va, &kind.apply(original).to_le_bytes());
+        original
     }
 
     /// Posts a work request that is at the NIC's pins from cycle `at` on, after those posted earlier for the same
@@ -557,11 +594,15 @@ impl Host {
             manual.packet.extend_from_slice(bytes);
             if last {
                 let (key, remote) = open.key.unwrap_or_default();
+                let bytes = std::mem::take(&mut manual.packet);
+                if let Some(overlay) = &mut self.overlay {
+                    overlay.write(open.first, &bytes);
+                }
                 manual.written.push(Written {
                     va: open.first,
                     key,
                     remote,
-                    bytes: std::mem::take(&mut manual.packet),
+                    bytes,
                 });
             }
             return Ok(());
@@ -632,6 +673,12 @@ impl Host {
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
+        if let Some(overlay) = &mut self.overlay {
+            overlay.write(va, bytes);
+        }
+        if self.manual.is_some() {
+            return;
+        }
         let Some(place) = self.receiver_at(va) else {
             self.errors.payload_bytes += bytes.len() as u64;
             return;

@@ -28,7 +28,7 @@ pub use encapsulation::{Encapsulation, EncapsulationError};
 pub use model::{ModelNic, ModelNicConfig};
 pub use pause_log::PauseLog;
 pub use qp::{Address, QpSettings};
-pub use region::Region;
+pub use region::{ReadRights, Region};
 pub use settings::{
     BUFFERS, BufferParts, DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings,
 };

@@ -17,6 +17,15 @@ pub struct Region {
     pub remote_write: bool,
 }
 
+/// What else the peer may do with a region, at NICs that answer READs and atomics. None of it unless said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadRights {
+    /// Whether the peer's READs may be answered from it.
+    pub read: bool,
+    /// Whether the peer's atomics may be performed in it.
+    pub atomic: bool,
+}
+
 impl Region {
     /// The key of the region when registered at an index of the table.
     pub const fn key(&self, index: u16) -> u32 {

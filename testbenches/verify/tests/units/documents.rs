@@ -84,6 +84,7 @@ fn commands_of_the_pages_run() {
         "adding-a-unit.md",
         "coverage.md",
         "regress.md",
+        "shadow.md",
     ] {
         runs(name);
     }

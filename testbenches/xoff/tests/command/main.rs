@@ -19,6 +19,7 @@
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
+//! | [`shadow`] | `xoff shadow`: a NIC beside the answers of a capture
 //! | [`truth`] | claims of papers against runs |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
 //! | [`verify`] | `xoff fuzz`, `replay`, `cover` and `regress` start the program that has them |
@@ -47,6 +48,7 @@ mod recorded;
 mod run;
 mod scenario_runs;
 mod scenarios;
+mod shadow;
 mod topologies;
 mod truth;
 mod turns;

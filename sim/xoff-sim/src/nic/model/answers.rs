@@ -3,19 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
-use crate::protocol::gbn::Response;
+use super::path::Draft;
 use crate::wire::PRIORITIES;
 
 /// How many answers go ahead of a request that waits.
 const AHEAD_MAX: u8 = 15;
 
 /// An answer, from its GRANT on.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Answer {
     /// Earliest cycle of its selection.
     pub(super) from: u64,
     pub(super) qp: u16,
-    pub(super) response: Response,
+    pub(super) frame: Draft,
 }
 
 /// Two answers a class, the older one first.
@@ -65,11 +65,17 @@ impl Answers {
         self.classes & classes != 0 && self.ahead < AHEAD_MAX
     }
 
-    /// Takes the first answer of a class. `ahead` is whether a request waits for it.
+    /// Takes the first answer of a class. `ahead` is whether a request waits for it; behind a READ response it is the
+    /// request's turn.
     pub(super) fn take(&mut self, class: u8, ahead: bool) -> Option<Answer> {
-        self.ahead = if ahead { self.ahead + 1 } else { 0 };
         let [first, second] = &mut self.held[usize::from(class)];
         let answer = first.take();
+        let payload = answer.as_ref().map_or(0, |answer| answer.frame.payload);
+        self.ahead = match (ahead, payload) {
+            (false, _) => 0,
+            (true, 0) => self.ahead + 1,
+            (true, _) => AHEAD_MAX,
+        };
         *first = second.take();
         if first.is_none() {
             self.classes &= !(1 << class);
@@ -102,32 +108,24 @@ impl Answers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Msn, Opcode, Psn, Syndrome};
 
-    fn answer(qp: u16, psn: u32) -> Answer {
-        let response = Response {
-            opcode: Opcode::RC_ACK,
-            psn: Psn::new(psn).unwrap(),
-            syndrome: Syndrome::ACK,
-            msn: Msn::new(0).unwrap(),
-            original: 0,
-        };
+    fn answer(qp: u16, payload: usize) -> Answer {
         Answer {
             from: 7,
             qp,
-            response,
+            frame: Draft::of_payload(payload),
         }
     }
 
     #[test]
     fn two_of_a_class_leave_in_order_and_a_discard_takes_those_of_its_qp() {
         let mut answers = Answers::default();
-        answers.put(3, answer(1, 10));
-        answers.put(3, answer(2, 20));
-        answers.put(4, answer(1, 30));
+        answers.put(3, answer(1, 0));
+        answers.put(3, answer(2, 0));
+        answers.put(4, answer(1, 0));
         assert!(!answers.has_room(3) && answers.has_room(4));
         answers.discard(1);
-        assert_eq!(answers.first(3).unwrap().response.psn.get(), 20);
+        assert_eq!(answers.first(3).unwrap().qp, 2);
         assert!(answers.first(4).is_none() && answers.has_room(3));
         assert_eq!((answers.from(!0), answers.from(1 << 4)), (7, NEVER));
         assert_eq!(answers.take(3, false).unwrap().qp, 2);
@@ -139,15 +137,26 @@ mod tests {
         let mut answers = Answers::default();
         for round in 0..2 {
             for ahead in 0..15 {
-                answers.put(3, answer(0, ahead));
+                answers.put(3, answer(0, 0));
                 assert!(answers.go_first(1 << 3), "{ahead} answers in round {round}");
                 assert!(!answers.go_first(1 << 4), "of a class that is paused");
                 answers.take(3, true);
             }
-            answers.put(3, answer(0, 15));
+            answers.put(3, answer(0, 0));
             assert!(!answers.go_first(1 << 3), "it is the request's turn");
             answers.request_taken();
             answers.take(3, false);
         }
+    }
+
+    #[test]
+    fn requests_and_read_responses_take_turns() {
+        let mut answers = Answers::default();
+        answers.put(3, answer(0, 1_024));
+        answers.put(3, answer(0, 1_024));
+        answers.take(3, true);
+        assert!(!answers.go_first(1 << 3));
+        answers.request_taken();
+        assert!(answers.go_first(1 << 3));
     }
 }

@@ -9,6 +9,7 @@ use super::{NEVER, latency};
 use crate::host::Host;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::nic::{BUFFERS, BufferParts};
+use crate::protocol::gbn::responder::answered::Accepted;
 use crate::protocol::gbn::{Arrival, Completion};
 use crate::time::Cycles;
 use crate::wire::PRIORITIES;
@@ -43,6 +44,8 @@ pub(super) struct Job {
     /// The address and the payload to be written, if any.
     pub(super) write: Option<(u64, Bytes)>,
     pub(super) completion: Option<Completion>,
+    /// The READ or atomic that may be answered then.
+    pub(super) asked: Option<Accepted>,
     /// The room that is freed when the job is done, if it belongs to a request.
     pub(super) room: Option<Room>,
 }
@@ -177,11 +180,16 @@ impl ReceiveBuffer {
         self.jobs.push_back(job);
     }
 
-    /// Removes the waiting requests of a QP that is closed. Returns how many there were, and their classes, one bit
-    /// each.
+    /// Removes the waiting requests of a QP that is closed, and what was to be answered after its writes. Returns how
+    /// many requests there were, and their classes, one bit each.
     pub(super) fn forget(&mut self, qp: u16) -> (u64, u8) {
         let (mut count, mut classes) = (0, 0);
-        let Self { parts, depth, .. } = self;
+        let Self {
+            parts, depth, jobs, ..
+        } = self;
+        for job in jobs.iter_mut().filter(|job| job.qp == qp) {
+            job.asked = None;
+        }
         for Part { waiting, used, .. } in parts {
             waiting.retain(|request| {
                 if request.qp != qp {

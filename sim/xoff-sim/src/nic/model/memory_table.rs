@@ -1,12 +1,14 @@
-//! Registered memory: which keys permit writes to which addresses.
+//! Registered memory: which keys permit access to which addresses.
 
 use serde::{Deserialize, Serialize};
 
 use crate::nic::Region;
+use crate::nic::region::ReadRights;
+use crate::protocol::gbn::responder::answered::Asked;
 
 /// Regions by index.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct MemoryTable(Vec<Option<Region>>);
+pub(super) struct MemoryTable(Vec<Option<(Region, ReadRights)>>);
 
 impl MemoryTable {
     /// Registers a region at an index of the table and returns its key.
@@ -15,34 +17,98 @@ impl MemoryTable {
         if self.0.len() <= place {
             self.0.resize(place + 1, None);
         }
-        self.0[place] = Some(region);
+        self.0[place] = Some((region, ReadRights::default()));
         region.key(index)
     }
 
     /// Whether a key permits a write of `bytes` from `va` on: by the peer (`remote`), or into a receive buffer.
     pub(super) fn allows(&self, key: u32, va: u64, bytes: u64, remote: bool) -> bool {
-        let region = self.0.get((key >> 8) as usize).copied().flatten();
-        region.is_some_and(|region| {
-            let right = if remote {
-                region.remote_write
-            } else {
-                region.local_write
-            };
-            right && region.tag == key as u8 && region.holds(va, bytes)
+        self.holds(key, va, bytes, |region, _| match remote {
+            true => region.remote_write,
+            false => region.local_write,
+        })
+    }
+
+    /// Sets whether the peer's READs and atomics may go to the region at an index.
+    pub(super) fn permit(&mut self, index: u16, rights: ReadRights) {
+        if let Some(Some((_, own))) = self.0.get_mut(usize::from(index)) {
+            *own = rights;
+        }
+    }
+
+    /// Whether a key permits what the peer asks for at an address: a READ, or an atomic.
+    pub(super) fn answers(&self, key: u32, va: u64, asked: Asked) -> bool {
+        self.holds(key, va, asked.bytes().into(), |_, rights| match asked {
+            Asked::Read { .. } => rights.read,
+            Asked::Atomic(_) => rights.atomic,
+        })
+    }
+
+    /// Whether a key names a region that has a right and holds `bytes` from `va` on.
+    fn holds(
+        &self,
+        key: u32,
+        va: u64,
+        bytes: u64,
+        right: impl Fn(&Region, ReadRights) -> bool,
+    ) -> bool {
+        let entry = self.0.get((key >> 8) as usize).and_then(Option::as_ref);
+        entry.is_some_and(|(region, rights)| {
+            right(region, *rights) && region.tag == key as u8 && region.holds(va, bytes)
         })
     }
 
     /// Removes the region that a peer's key names. Returns whether there was one that the peer may access.
     pub(super) fn invalidate(&mut self, key: u32) -> bool {
         let region = self.0.get_mut((key >> 8) as usize);
-        let named = |region: &mut Region| region.tag == key as u8 && region.remote_write;
-        region.is_some_and(|region| region.take_if(named).is_some())
+        region.is_some_and(|region| {
+            let named =
+                |(region, _): &mut (Region, _)| region.tag == key as u8 && region.remote_write;
+            region.take_if(named).is_some()
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::gbn::responder::answered::AtomicKind;
+
+    #[test]
+    fn reads_and_atomics_have_rights_of_their_own() {
+        let mut table = MemoryTable::default();
+        let region = Region {
+            base: 0x1000,
+            length: 0x100,
+            tag: 7,
+            local_write: true,
+            remote_write: true,
+        };
+        let key = table.register(0, region);
+        let read = Asked::Read { bytes: 0x100 };
+        let add = Asked::Atomic(AtomicKind::FetchAdd { add: 1 });
+        assert!(!table.answers(key, 0x1000, read), "no right");
+        table.permit(
+            0,
+            ReadRights {
+                read: true,
+                atomic: false,
+            },
+        );
+        assert!(table.answers(key, 0x1000, read));
+        assert!(!table.answers(key, 0x1008, read), "past the end");
+        assert!(!table.answers(key, 0x1000, add), "no right");
+        table.permit(
+            0,
+            ReadRights {
+                read: false,
+                atomic: true,
+            },
+        );
+        assert!(table.answers(key, 0x10F8, add));
+        assert!(!table.answers(key, 0x10FC, add), "past the end");
+        assert!(!table.answers(key, 0x1000, read), "no right");
+    }
 
     #[test]
     fn index_tag_right_and_range_have_to_agree() {

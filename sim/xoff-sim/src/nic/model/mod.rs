@@ -24,13 +24,13 @@ use self::inlet::Inlet;
 use self::memory_table::MemoryTable;
 use self::outlet::Outlet;
 use self::pacing::Pacing;
-use self::path::Path;
+use self::path::{Draft, Path};
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::slots::Slots;
 use self::turns::Turns;
 use super::congestion::Chosen;
-use super::{NicCounters, NicSettings, PauseLog, QpSettings, Region};
+use super::{NicCounters, NicSettings, PauseLog, QpSettings, ReadRights, Region};
 use crate::host::Host;
 use crate::kernel::prefetch::prefetch_one;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
@@ -40,6 +40,7 @@ use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
+use crate::protocol::gbn::responder::answered::Answered;
 use crate::protocol::gbn::{
     RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times, mtu_bytes,
 };
@@ -228,6 +229,8 @@ pub struct ModelNic {
     inlet: Inlet,
     buffer: ReceiveBuffer,
     responder: ResponderEnd,
+    /// What each QP owes for READs and atomics; empty if they are refused.
+    answered: Vec<Answered>,
     requester: RequesterEnd,
     pauses: Pauses,
     pause_log: PauseLog,
@@ -292,6 +295,7 @@ impl ModelNic {
                 config.recvs,
             ),
             responder: ResponderEnd::new(qps, config.recvs),
+            answered: Vec::new(),
             requester: RequesterEnd::new(qps, config.wqes, Times { period_ps }),
             pauses: Pauses::new(config.quantum()),
             pause_log: PauseLog::default(),
@@ -373,6 +377,7 @@ impl ModelNic {
             psn: settings.responder_psn,
         };
         self.responder.event(qp, responder, |_| ());
+        self.answered.get_mut(qp).map(Answered::clear);
         for set in [&mut self.sendable, &mut self.owed, &mut self.cnps] {
             set.set(qp, false);
         }
@@ -411,7 +416,20 @@ impl ModelNic {
         }
     }
 
-    /// Registers a region of memory and returns its key.
+    /// Has all QPs answer READs and atomics, at most `granted` unanswered at a time in each (`max_dest_rd_atomic`), 1 or
+    /// more. Without it, the NIC refuses them as the RTL does. Forgets what is under way, so it is for NICs without open
+    /// QPs.
+    pub fn answer_reads(&mut self, granted: u16) {
+        self.answered = vec![Answered::new(granted); self.qps.len()];
+    }
+
+    /// Sets what the peer's READs and atomics may do with the region that is registered at an index.
+    pub fn permit(&mut self, index: u16, rights: ReadRights) {
+        self.memory.permit(index, rights);
+    }
+
+    /// Registers a region of memory and returns its key. Its rights for READs and atomics are
+    /// [`permit`](Self::permit)ted apart.
     pub fn register(&mut self, index: u16, region: Region) -> u32 {
         self.memory.register(index, region)
     }

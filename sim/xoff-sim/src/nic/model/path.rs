@@ -55,6 +55,16 @@ pub(in crate::nic) struct Draft {
 }
 
 impl Draft {
+    /// Of no frame, with so many bytes of payload.
+    #[cfg(test)]
+    pub(super) const fn of_payload(payload: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            end: 0,
+            payload,
+        }
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -162,16 +172,47 @@ impl Path {
         draft
     }
 
-    /// Drafts an answer's frame.
+    /// Drafts the frame of an answer without payload: an ACK, a NAK, the response of an atomic.
     pub(super) fn answer(&self, response: &Response) -> Draft {
-        let mut draft = self.draft(response.opcode, 4, 0);
-        let bth = self.bth();
+        let mut draft = self.answer_with(response, 0);
         let bytes = &mut draft.bytes;
-        bytes[bth + 8..bth + 12].copy_from_slice(&response.psn.get().to_be_bytes());
-        bytes[bth + 12..bth + 16].copy_from_slice(&response.msn.get().to_be_bytes());
-        bytes[bth + 12] = response.syndrome.0;
         let (dscp, pcp) = self.answers;
         self.mark(bytes, dscp << 2, pcp);
+        draft
+    }
+
+    /// Drafts the frame of a READ response; `fill` writes the payload.
+    pub(super) fn response(
+        &self,
+        response: &Response,
+        payload: usize,
+        ecn_capable: bool,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Draft {
+        let mut draft = self.answer_with(response, payload);
+        if ecn_capable {
+            self.traffic_class(&mut draft.bytes, |class| class | ECT_0);
+        }
+        let layout = response.opcode.layout().unwrap_or_default();
+        let at = self.head.len() + layout.bytes();
+        fill(&mut draft.bytes[at..at + payload]);
+        draft
+    }
+
+    /// Drafts the headers of an answer.
+    fn answer_with(&self, response: &Response, payload: usize) -> Draft {
+        let layout = response.opcode.layout().unwrap_or_default();
+        let mut draft = self.draft(response.opcode, layout.bytes(), payload);
+        let at = self.bth() + BthRepr::LEN;
+        let bytes = &mut draft.bytes;
+        bytes[at - 4..at].copy_from_slice(&response.psn.get().to_be_bytes());
+        if layout.aeth {
+            bytes[at..at + 4].copy_from_slice(&response.msn.get().to_be_bytes());
+            bytes[at] = response.syndrome.0;
+        }
+        if layout.atomic_ack {
+            bytes[at + 4..at + 12].copy_from_slice(&response.original.to_be_bytes());
+        }
         draft
     }
 

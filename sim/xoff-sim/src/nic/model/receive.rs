@@ -10,6 +10,7 @@ use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
+use crate::protocol::gbn::responder::answered::{Answered, Asked};
 use crate::protocol::gbn::{
     Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,
     ResponderNote, Response, Status,
@@ -214,8 +215,50 @@ impl ModelNic {
     /// Lets the responder take the next request.
     pub(super) fn respond(&mut self, now: u64) {
         if let Some(request) = self.buffer.take(now) {
-            let event = ResponderEvent::Packet(request.arrival);
-            self.responder_event(now, request.qp, event, Some(request));
+            match Asked::of(&request.arrival) {
+                Some(asked) if !self.answered.is_empty() => self.ask(now, &request, asked),
+                _ => {
+                    let event = ResponderEvent::Packet(request.arrival);
+                    self.responder_event(now, request.qp, event, Some(request));
+                }
+            }
+        }
+    }
+
+    /// Gives the responder a READ or an atomic. It is answered when the earlier writes are in memory.
+    fn ask(&mut self, now: u64, request: &Waiting, asked: Asked) {
+        let (qp, arrival) = (request.qp, &request.arrival);
+        let index = usize::from(qp);
+        let allowed = self.memory.answers(arrival.rkey, arrival.va, asked);
+        let answered = &mut self.answered[index];
+        let (step, accepted) = self.responder.qps[index].ask(arrival, asked, answered, allowed);
+        self.buffer.push(Job {
+            from: now + latency::WRITE,
+            qp,
+            write: None,
+            completion: None,
+            asked: accepted,
+            room: Some(request.room),
+        });
+        self.note(step.note, &ResponderEvent::Packet(*arrival));
+        if step.walk {
+            self.responder_event(now, qp, ResponderEvent::Walk, None);
+            self.requester_event(now + latency::FAIL, qp, RequesterEvent::Fail);
+        }
+        self.owe(now, qp);
+    }
+
+    /// Notes whether a QP has an answer to send.
+    pub(super) fn owe(&mut self, now: u64, qp: u16) {
+        let index = usize::from(qp);
+        let answered = self.answered.get(index);
+        let owed = match answered.is_some_and(Answered::is_before_acks) {
+            true => answered.is_some_and(Answered::owes),
+            false => self.responder.owed(index),
+        };
+        self.owed.set(index, owed);
+        if owed {
+            self.grant_soon(now + latency::GRANT);
         }
     }
 
@@ -230,6 +273,7 @@ impl ModelNic {
     ) -> Option<Response> {
         let Self {
             responder,
+            answered,
             buffer,
             counters,
             qps,
@@ -248,6 +292,7 @@ impl ModelNic {
             qp,
             write: None,
             completion: None,
+            asked: None,
             room: request.as_ref().map(|request| request.room),
         };
         let mut whole = false;
@@ -299,6 +344,9 @@ impl ModelNic {
         if let Some(qp) = &mut qps[index] {
             qp.spoilt = spoilt;
         }
+        if matches!(event, ResponderEvent::Fail) {
+            answered.get_mut(index).map(Answered::clear);
+        }
         *recv_blocked &= matches!(event, ResponderEvent::Grant);
         if request.is_some() {
             buffer.push(job);
@@ -309,6 +357,7 @@ impl ModelNic {
                 qp,
                 write: None,
                 completion: Some(completion),
+                asked: None,
                 room: None,
             });
         }
@@ -333,11 +382,7 @@ impl ModelNic {
             };
             self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
         }
-        let owed = self.responder.owed(index);
-        self.owed.set(index, owed);
-        if owed {
-            self.grant_soon(now + latency::GRANT);
-        }
+        self.owe(now, qp);
         response
     }
 
@@ -367,6 +412,11 @@ impl ModelNic {
         };
         if let Some(completion) = job.completion {
             self.host.complete(Cycles(now + 1), job.qp, &completion);
+        }
+        if let Some(asked) = job.asked {
+            let Self { answered, host, .. } = self;
+            answered[usize::from(job.qp)].answer(&asked, |va, kind| host.atomic(va, kind));
+            self.owe(now, job.qp);
         }
         if let Some(room) = job.room {
             self.depth_changed(now, room.class);

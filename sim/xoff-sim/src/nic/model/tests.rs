@@ -10,6 +10,7 @@ use crate::seeded::Seed;
 use crate::time::{Duration, Length};
 use crate::wire::{MacAddr, Psn};
 
+mod answered;
 mod dropped;
 mod flows;
 mod losses;

@@ -6,11 +6,12 @@ use super::{ModelNic, NEVER, latency};
 use crate::host::memory;
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
-use crate::protocol::gbn::{RequesterEvent, ResponderEvent};
+use crate::protocol::gbn::responder::answered::{Answered, Asked};
+use crate::protocol::gbn::{Refusal, RequesterEvent, ResponderEvent, mtu_bytes};
 use crate::protocol::{Content, Descriptor};
 use crate::time::Cycles;
 use crate::wire::frame::ControlHead;
-use crate::wire::{MacAddr, PfcRepr, Syndrome};
+use crate::wire::{MacAddr, Opcode, PfcRepr, Syndrome};
 
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
@@ -71,15 +72,26 @@ impl ModelNic {
             return;
         }
         self.grant_next = NEVER;
-        let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |qp| qp.answer_class);
+        // READ responses are of the class of requests.
+        let class_of = |qp: usize| {
+            let answered = self.answered.get(qp);
+            let reads = answered.is_some_and(Answered::reads_next);
+            let open = self.qps[qp].as_ref();
+            open.map_or(0, |open| if reads { open.class } else { open.answer_class })
+        };
         let free = |qp: usize| self.answers.has_room(class_of(qp));
         let Some(qp) = self.turns.answerer.next(&self.owed, free) else {
             return;
         };
         let class = class_of(qp);
         self.grant_from = now + latency::GRANT_EVERY;
+        if self.answered.get(qp).is_some_and(Answered::owes) {
+            self.grant_data(now, qp as u16, class);
+            return self.grant_soon(now + 1);
+        }
         let response = self.responder_event(now, qp as u16, ResponderEvent::Grant, None);
-        if let Some(response) = response {
+        if let Some((response, open)) = response.zip(self.qps[qp].as_ref()) {
+            let frame = open.path.answer(&response);
             self.count(reg::ANSWERS_OUT);
             if response.syndrome == Syndrome::PSN_SEQUENCE_ERROR {
                 self.count(reg::NAKS_OUT);
@@ -90,11 +102,59 @@ impl ModelNic {
             let answer = Answer {
                 from: now + latency::ANSWER,
                 qp: qp as u16,
-                response,
+                frame,
             };
             self.answers.put(class, answer);
         }
         self.grant_soon(now + 1);
+    }
+
+    /// Has a response to a READ or an atomic built. Its memory is checked again, because the region may be gone.
+    fn grant_data(&mut self, now: u64, index: u16, class: u8) {
+        let qp = usize::from(index);
+        let mtu = mtu_bytes(self.responder.qps[qp].context.configuration.mtu);
+        let answered = &mut self.answered[qp];
+        let (Some(data), Some(open)) = (answered.next(mtu), self.qps[qp].as_ref()) else {
+            return;
+        };
+        let asked = Asked::Read {
+            bytes: data.bytes.into(),
+        };
+        if data.bytes > 0 && !self.memory.answers(data.rkey, data.va, asked) {
+            self.answered[qp].clear();
+            let refusal = Refusal {
+                psn: data.response.psn,
+                msn: data.response.msn.advance(u32::MAX),
+                remote: true,
+            };
+            self.responder_event(now, index, ResponderEvent::Refuse(refusal), None);
+            return;
+        }
+        let frame = match data.response.opcode {
+            Opcode::RC_ATOMIC_ACK => open.path.answer(&data.response),
+            _ => {
+                let paced = self.pacing.is_some();
+                (open.path).response(&data.response, data.bytes.into(), paced, |payload| {
+                    self.host.read_memory(data.va, payload);
+                })
+            }
+        };
+        let from = match data.bytes {
+            0 => now + latency::ANSWER,
+            bytes => {
+                let at = Cycles(now + latency::READ);
+                let [_, last] = self.host.read_whole(at, bytes.into());
+                last.0 + latency::READY
+            }
+        };
+        self.count(reg::ANSWERS_OUT);
+        let answer = Answer {
+            from,
+            qp: index,
+            frame,
+        };
+        self.answers.put(class, answer);
+        self.owe(now, index);
     }
 
     /// When a QP may be granted a request: `None` while there is no slot for its class, or the class is not in `free`.
@@ -277,10 +337,13 @@ impl ModelNic {
         let Some(qp) = &self.qps[usize::from(answer.qp)] else {
             return;
         };
-        let bytes = qp
-            .path
-            .finish(qp.path.answer(&answer.response), &mut self.ip_id);
-        self.put_out(now, latency::SELECT, bytes, 0);
+        let payload = answer.frame.payload;
+        let after = match payload {
+            0 => latency::SELECT,
+            _ => latency::SELECT_PAYLOAD,
+        };
+        let bytes = qp.path.finish(answer.frame, &mut self.ip_id);
+        self.put_out(now, after, bytes, payload);
     }
 
     fn send_request(&mut self, now: u64, class: u8) {

@@ -6,6 +6,8 @@ use super::types::MESSAGE_BYTES_MAX;
 use super::{Arrival, Completion, Place, QpState, Recv, Refusal, Response, Status, mtu_bytes};
 use crate::wire::{Msn, NakCode, Opcode, Psn, RnrTimer, Syndrome};
 
+pub mod answered;
+
 /// The configuration that software chooses for a QP's responder (`responder_config_t`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ResponderConfig {

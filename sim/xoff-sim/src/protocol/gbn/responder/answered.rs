@@ -1,0 +1,368 @@
+//! READs and atomics at the responder: what the standard has it answer with data, and answer again (IBTA volume 1
+//! §9.4.4, §9.4.5, §9.7.5).
+//!
+//! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder refuses these requests, and so does
+//! [`ResponderQp::step`], with which it is compared.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
+use crate::protocol::gbn::types::MESSAGE_BYTES_MAX;
+use crate::protocol::gbn::{Arrival, Owed, QpState, Response, mtu_bytes};
+use crate::wire::{Msn, Opcode, Psn, Syndrome};
+
+/// Most responses to a READ: a quarter of all PSNs, so that a PSN is never both ahead and behind.
+const RESPONSES_MAX: u32 = 1 << 22;
+/// Bytes of an atomic's operand.
+pub const ATOMIC_BYTES: u32 = 8;
+
+/// What an atomic does to the eight bytes at its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AtomicKind {
+    /// Stores a value if the memory has another one.
+    CompareSwap {
+        /// The value that the memory must have.
+        compare: u64,
+        /// The value that is stored.
+        swap: u64,
+    },
+    /// Adds a value, modulo 2⁶⁴.
+    FetchAdd {
+        /// The value.
+        add: u64,
+    },
+}
+
+impl AtomicKind {
+    /// The memory after the atomic, if it was `original` before.
+    pub const fn apply(self, original: u64) -> u64 {
+        match self {
+            Self::CompareSwap { compare, swap } if original == compare => swap,
+            Self::CompareSwap { .. } => original,
+            Self::FetchAdd { add } => original.wrapping_add(add),
+        }
+    }
+}
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asked {
+    /// So many bytes.
+    Read {
+        /// Their number.
+        bytes: u32,
+    },
+    /// An atomic.
+    Atomic(AtomicKind),
+}
+
+impl Asked {
+    /// What a request asks for; `None` if it is neither a READ nor an atomic.
+    pub fn of(arrival: &Arrival) -> Option<Self> {
+        match Opcode(arrival.operation) {
+            Opcode::RC_READ_REQUEST => Some(Self::Read {
+                bytes: arrival.dma_len,
+            }),
+            Opcode::RC_CMP_SWAP => Some(Self::Atomic(AtomicKind::CompareSwap {
+                compare: arrival.compare,
+                swap: arrival.swap_add,
+            })),
+            Opcode::RC_FETCH_ADD => Some(Self::Atomic(AtomicKind::FetchAdd {
+                add: arrival.swap_add,
+            })),
+            _ => None,
+        }
+    }
+
+    /// Bytes of memory that it needs.
+    pub const fn bytes(self) -> u32 {
+        match self {
+            Self::Read { bytes } => bytes,
+            Self::Atomic(_) => ATOMIC_BYTES,
+        }
+    }
+
+    /// Number of PSNs that it takes: one for each response.
+    fn psns(self, mtu: u32) -> u32 {
+        match self {
+            Self::Read { bytes } => bytes.div_ceil(mtu).max(1),
+            Self::Atomic(_) => 1,
+        }
+    }
+}
+
+/// A request that was accepted, and is to be answered once the QP's earlier writes are in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "those of the request")]
+pub struct Accepted {
+    pub psn: Psn,
+    pub va: u64,
+    pub rkey: u32,
+    pub asked: Asked,
+    /// Number of messages that were complete with it.
+    pub msn: Msn,
+    /// Whether it was accepted before.
+    pub again: bool,
+}
+
+/// A request that is kept for duplicates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    request: Accepted,
+    /// What the memory had before the atomic, once it was performed.
+    original: Option<u64>,
+}
+
+/// A response to be built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Data {
+    /// Opcode, PSN and AETH; of an atomic the original, too.
+    pub response: Response,
+    /// Where its payload is.
+    pub va: u64,
+    /// The key of that memory.
+    pub rkey: u32,
+    /// Bytes of payload.
+    pub bytes: u16,
+}
+
+/// Responses to one request that are not all sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Cursor {
+    next: Psn,
+    va: u64,
+    rkey: u32,
+    left: u32,
+    begun: bool,
+    msn: Msn,
+    /// What an atomic returns.
+    original: Option<u64>,
+}
+
+/// What a QP owes for READs and atomics, in the order of their requests, and what it keeps for duplicates.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    /// How many requests may be unanswered, and are kept.
+    granted: usize,
+    kept: VecDeque<Kept>,
+    /// Number of requests that wait for earlier writes.
+    waiting: usize,
+    cursors: VecDeque<Cursor>,
+}
+
+impl Answered {
+    /// Nothing owed; at most `granted` requests unanswered (`max_dest_rd_atomic`), 1 or more.
+    pub fn new(granted: u16) -> Self {
+        Self {
+            granted: usize::from(granted).max(1),
+            ..Self::default()
+        }
+    }
+
+    /// Forgets all: the QP is opened, or has failed.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.waiting = 0;
+        self.cursors.clear();
+    }
+
+    /// Whether a response can be built.
+    pub fn owes(&self) -> bool {
+        !self.cursors.is_empty()
+    }
+
+    /// Whether an ACK or NAK has to wait for a response: none goes past one that is not yet sent.
+    pub fn is_before_acks(&self) -> bool {
+        self.waiting > 0 || self.owes()
+    }
+
+    /// Whether the next response has data of a READ; otherwise it is that of an atomic.
+    pub fn reads_next(&self) -> bool {
+        let next = self.cursors.front();
+        next.is_some_and(|cursor| cursor.original.is_none())
+    }
+
+    fn is_full(&self) -> bool {
+        self.waiting + self.cursors.len() >= self.granted
+    }
+
+    /// Answers a request whose turn has come: all earlier writes of its QP are in memory. `perform` does an atomic and
+    /// returns what the memory had before; it is called once for each atomic, whatever comes again.
+    pub fn answer(&mut self, request: &Accepted, perform: impl FnOnce(u64, AtomicKind) -> u64) {
+        // The QP may have failed meanwhile.
+        let Some(waiting) = self.waiting.checked_sub(1) else {
+            return;
+        };
+        self.waiting = waiting;
+        let mut original = None;
+        if let Asked::Atomic(kind) = request.asked {
+            let of = |kept: &&mut Kept| kept.request.psn == request.psn;
+            let Some(kept) = self.kept.iter_mut().rev().find(of) else {
+                return;
+            };
+            original = Some(
+                *kept
+                    .original
+                    .get_or_insert_with(|| perform(request.va, kind)),
+            );
+        }
+        self.cursors.push_back(Cursor {
+            next: request.psn,
+            va: request.va,
+            rkey: request.rkey,
+            left: match request.asked {
+                Asked::Read { bytes } => bytes,
+                Asked::Atomic(_) => 0,
+            },
+            begun: false,
+            msn: request.msn,
+            original,
+        });
+    }
+
+    /// The next response, of packets of at most `mtu` bytes.
+    pub fn next(&mut self, mtu: u32) -> Option<Data> {
+        let cursor = self.cursors.front_mut()?;
+        let bytes = cursor.left.min(mtu);
+        let last = cursor.left <= mtu;
+        let opcode = match (cursor.original, cursor.begun, last) {
+            (Some(_), ..) => Opcode::RC_ATOMIC_ACK,
+            (None, false, true) => Opcode::RC_READ_RESP_ONLY,
+            (None, false, false) => Opcode::RC_READ_RESP_FIRST,
+            (None, true, false) => Opcode::RC_READ_RESP_MIDDLE,
+            (None, true, true) => Opcode::RC_READ_RESP_LAST,
+        };
+        let data = Data {
+            response: Response {
+                opcode,
+                psn: cursor.next,
+                syndrome: Syndrome::ACK,
+                msn: cursor.msn,
+                original: cursor.original.unwrap_or_default(),
+            },
+            va: cursor.va,
+            rkey: cursor.rkey,
+            bytes: bytes as u16,
+        };
+        cursor.begun = true;
+        cursor.next = cursor.next.advance(1);
+        cursor.va = cursor.va.wrapping_add(bytes.into());
+        cursor.left -= bytes;
+        if last {
+            self.cursors.pop_front();
+        }
+        Some(data)
+    }
+
+    /// The kept request that a request repeats: a READ from its beginning or its inside, with the same key; the same
+    /// atomic.
+    fn repeated(&self, arrival: &Arrival, asked: Asked, mtu: u32) -> Option<&Kept> {
+        self.kept.iter().rev().find(|kept| {
+            let old = &kept.request;
+            let ahead = arrival.psn.ahead_of(old.psn);
+            match (old.asked, asked) {
+                (Asked::Read { bytes }, Asked::Read { bytes: again }) => {
+                    let inside = 0 <= ahead && (ahead as u32) < old.asked.psns(mtu);
+                    let skipped = u64::from(mtu) * ahead.max(0) as u64;
+                    inside
+                        && arrival.rkey == old.rkey
+                        && arrival.va == old.va.wrapping_add(skipped)
+                        && skipped + u64::from(again) <= u64::from(bytes)
+                }
+                (Asked::Atomic(of_old), Asked::Atomic(again)) => ahead == 0 && of_old == again,
+                _ => false,
+            }
+        })
+    }
+}
+
+impl ResponderQp {
+    /// Takes a READ or an atomic. `allowed` is whether the key permits it. Returns the step, and the request if it is to
+    /// be answered: by [`Answered::answer`], when the QP's earlier writes are in memory.
+    pub fn ask(
+        &mut self,
+        arrival: &Arrival,
+        asked: Asked,
+        answered: &mut Answered,
+        allowed: bool,
+    ) -> (ResponderStep, Option<Accepted>) {
+        let context = &self.context;
+        if context.state != QpState::Ready {
+            return (ResponderNote::NotReady.into(), None);
+        }
+        let mtu = mtu_bytes(context.configuration.mtu);
+        let ahead = arrival.psn.ahead_of(context.expected_psn);
+        if ahead > 0 {
+            return (self.gap(), None);
+        }
+        if ahead < 0 {
+            let again = answered
+                .repeated(arrival, asked, mtu)
+                .filter(|_| !answered.is_full());
+            let request = again.map(|kept| Accepted {
+                psn: arrival.psn,
+                va: arrival.va,
+                asked,
+                again: true,
+                ..kept.request
+            });
+            answered.waiting += usize::from(request.is_some());
+            return (ResponderNote::Duplicate.into(), request);
+        }
+        if let Some(fault) = self.fault_of(arrival, asked, answered, allowed) {
+            return (self.refuse(fault), None);
+        }
+        let context = &mut self.context;
+        context.silent = false;
+        context.expected_psn = arrival.psn.advance(asked.psns(mtu));
+        // The response acknowledges what came before.
+        context.owed = Owed::None;
+        context.msn = context.msn.advance(1);
+        let request = Accepted {
+            psn: arrival.psn,
+            va: arrival.va,
+            rkey: arrival.rkey,
+            asked,
+            msn: context.msn,
+            again: false,
+        };
+        answered.waiting += 1;
+        answered.kept.push_back(Kept {
+            request,
+            original: None,
+        });
+        if answered.kept.len() > answered.granted {
+            answered.kept.pop_front();
+        }
+        (ResponderNote::Accepted.into(), Some(request))
+    }
+
+    fn fault_of(
+        &self,
+        arrival: &Arrival,
+        asked: Asked,
+        answered: &Answered,
+        allowed: bool,
+    ) -> Option<Fault> {
+        let mtu = mtu_bytes(self.context.configuration.mtu);
+        let too_long = match asked {
+            Asked::Read { bytes } => bytes > MESSAGE_BYTES_MAX || asked.psns(mtu) > RESPONSES_MAX,
+            Asked::Atomic(_) => false,
+        };
+        if self.context.under_way || answered.is_full() || too_long || arrival.payload_bytes > 0 {
+            return Some(Fault::Invalid);
+        }
+        if asked.bytes() > 0 && !allowed {
+            return Some(Fault::Access);
+        }
+        let aligned = arrival.va.is_multiple_of(ATOMIC_BYTES.into());
+        (matches!(asked, Asked::Atomic(_)) && !aligned).then_some(Fault::Invalid)
+    }
+}
+
+#[cfg(test)]
+mod tests;
