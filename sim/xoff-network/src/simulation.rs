@@ -17,8 +17,7 @@ use xoff_sim::wire::{Psn, Qpn, address_bits};
 
 use crate::convergence::Converged;
 use crate::endpoint::{
-    Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, NOT_SAVED, Placed,
-    WaveWindow,
+    Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, Placed, WaveWindow,
 };
 use crate::events::Agenda;
 use crate::ideal::Paths;
@@ -245,6 +244,7 @@ impl Simulation {
                     qps: qps[node.0 as usize].max(QPS),
                     pcie: settings.pcie(),
                     congestion: endpoints.congestion_of(&name, &settings)?,
+                    tcp: settings.tcp.clone(),
                     host: HostSetup {
                         name,
                         address: plan.address(node),
@@ -323,11 +323,11 @@ impl Simulation {
     pub fn save(&self) -> Result<Vec<u8>, SimulationError> {
         for (node, station) in self.stations() {
             if let Station::Endpoint(own) = station
-                && !own.saves()
+                && let Some(why) = own.unsaved()
             {
                 return Err(SimulationError::Issue(Issue {
                     key: format!("hosts.{}.nic", self.names[node.0 as usize]),
-                    message: NOT_SAVED.into(),
+                    message: why.into(),
                 }));
             }
         }

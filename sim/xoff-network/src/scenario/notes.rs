@@ -154,7 +154,10 @@ impl Scenario {
             return None;
         }
         let (on, own) = (self.host.marks().is_some(), self.host.own_congestion());
+        // TCP's stack knows no marks, and its packets say so.
+        let tcp = self.tcp_hosts();
         let classes: BTreeSet<u8> = (flows.iter())
+            .filter(|flow| !tcp.contains(&flow.from))
             .map(|flow| self.host.classify.class(flow.dscp, flow.settings.pcp))
             .collect();
         let marks = |switch: &&SwitchSettings| {
