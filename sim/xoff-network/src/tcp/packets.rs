@@ -9,10 +9,7 @@ use smoltcp::wire::{IpAddress, Ipv4Packet, Ipv6Packet, TcpPacket};
 use xoff_sim::headers::Headers;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::wire::{EtherType, MIN_FRAME_BYTES, MacAddr};
-
-/// IP protocol number of TCP (IANA).
-const TCP: u8 = 6;
+use xoff_sim::wire::{EtherType, IP_PROTOCOL_TCP, MIN_FRAME_BYTES, MacAddr};
 
 /// The device of a stack: what the kernel hands in, and what the stack sends.
 #[derive(Debug)]
@@ -160,7 +157,7 @@ pub(super) fn segment(frame: &Bytes, mac: MacAddr, ip: IpAddress) -> Result<Segm
     let Some(fields) = headers.ip else {
         return Err(reg::DROP_NOT_ROCE);
     };
-    if fields.protocol != TCP {
+    if fields.protocol != IP_PROTOCOL_TCP {
         return Err(reg::DROP_SERVICE);
     }
     let packet = frame.slice(fields.offset..);
