@@ -74,8 +74,11 @@ pub(super) struct Connection {
     pub(super) envelope: Envelope,
     pub(super) tuple: Tuple,
     side: Side,
-    /// The sequence number behind the last byte that was sent.
-    sent_to: Option<i32>,
+    /// Bytes of data in a full segment.
+    segment: u64,
+    /// The sequence number of the first byte of the stream, and the bytes that were sent.
+    first: Option<i32>,
+    sent: u64,
 }
 
 /// What a connection is opened with.
@@ -125,10 +128,8 @@ impl Connection {
         };
         let mut socket = Socket::new(buffer(receive), buffer(send));
         socket.set_congestion_control(congestion(settings.congestion));
-        // Every segment is acknowledged at once, and the last one of a message does not wait for the others: a message
-        // is complete when it is acknowledged.
+        // Every segment is acknowledged at once, for a message is complete when it is acknowledged.
         socket.set_ack_delay(None);
-        socket.set_nagle_enabled(false);
         socket.set_hop_limit(Some(qp.hop_limit));
         let remote = qp.peer_qpn as u16;
         let (tuple, side) = match opening.receives {
@@ -165,7 +166,9 @@ impl Connection {
             envelope: Envelope::new(qp),
             tuple,
             side,
-            sent_to: None,
+            segment: u64::from(settings.mtu) - if qp.own.ip.is_ipv6() { 60 } else { 40 },
+            first: None,
+            sent: 0,
         })
     }
 
@@ -205,14 +208,31 @@ impl Connection {
         // changed would hide from the sender that an ACK is a duplicate.
         self.take(&mut outcome);
         self.fill();
-        while (self.interface).poll_egress(stack, &mut self.packets, &mut self.sockets)
-            != PollResult::None
-        {}
-        while let Some(packet) = self.packets.sent.pop_front() {
-            let frame = self.frame(packet);
-            outcome.frames.push(frame);
+        // With Nagle's rule the stack sends full segments alone, else whatever a window has room for, down to a byte. The
+        // end of what there is to send waits for nobody, as with TCP_NODELAY.
+        for end in [false, true] {
+            if end && !(1..self.segment).contains(&self.unsent()) {
+                break;
+            }
+            let socket = self.sockets.get_mut::<Socket<'_>>(self.handle);
+            socket.set_nagle_enabled(!end);
+            while (self.interface).poll_egress(stack, &mut self.packets, &mut self.sockets)
+                != PollResult::None
+            {}
+            while let Some(packet) = self.packets.sent.pop_front() {
+                let frame = self.frame(packet);
+                outcome.frames.push(frame);
+            }
         }
         outcome
+    }
+
+    /// Bytes in the socket's buffer that were never sent.
+    const fn unsent(&self) -> u64 {
+        match &self.side {
+            Side::Sender { given, .. } => given.saturating_sub(self.sent),
+            Side::Receiver { .. } => 0,
+        }
     }
 
     /// When the stack has something to do unless a packet comes before. Not before `now`.
@@ -298,16 +318,20 @@ impl Connection {
         };
         let tcp = TcpPacket::new_unchecked(&packet[header..]);
         let length = packet.len() - header - usize::from(tcp.header_len());
-        let end = tcp.seq_number().0.wrapping_add(length as i32);
-        let data = length > 0;
-        let ahead = self.sent_to.is_none_or(|sent| end.wrapping_sub(sent) > 0);
-        if data && ahead {
-            self.sent_to = Some(end);
+        let (from, data) = (tcp.seq_number().0, length > 0);
+        let mut again = false;
+        if data {
+            // Of the stream's place the low 32 bits are known, and that it is near the last one.
+            let first = *self.first.get_or_insert(from);
+            let end = from.wrapping_sub(first).wrapping_add(length as i32);
+            let ahead = end.wrapping_sub(self.sent as i32);
+            again = ahead <= 0;
+            self.sent += u64::try_from(ahead).unwrap_or(0);
         }
         Sent {
             bytes: self.envelope.frame(packet),
             data,
-            again: data && !ahead,
+            again,
         }
     }
 }
