@@ -153,7 +153,7 @@ mod tests {
         );
         assert_eq!(
             wrong(|it| it.host.tcp.kernel_p99 = Duration::from_us(1)),
-            "host.tcp.kernel_p99: 1 us is below the median, 60 us"
+            "host.tcp.kernel_p99: 1 us is below the median, 50 us"
         );
         let cubic = wrong(|it| {
             it.host.tcp.congestion = TcpCongestion::Cubic;

@@ -110,7 +110,10 @@ impl Scenario {
             Classify::Dscp => "dscp",
             Classify::Pcp => "pcp",
         };
-        let said = flows.iter().filter_map(|flow| {
+        // That is where TCP belongs.
+        let tcp = self.tcp_hosts();
+        let rdma = flows.iter().filter(|flow| !tcp.contains(&flow.from));
+        let said = rdma.filter_map(|flow| {
             let entry = flow.settings;
             let class = self.host.classify.class(flow.dscp, entry.pcp);
             (!lossless(class)).then(|| {

@@ -26,8 +26,8 @@ pub enum TcpCongestion {
 ///
 /// A kernel's delay has a log-normal distribution with a median and a 99th percentile. It passes once for each message
 /// that is posted, and once for each burst of frames that arrives: those that come while the kernel is on its way to the
-/// first. A message of one segment and its acknowledgement pass three of them, and the defaults are calibrated: their
-/// sum has the p99 of 700 µs that SIGCOMM 2016 measured under light load (section 5.4).
+/// first. A request of one segment and its answer pass four of them, and the defaults are calibrated: their sum has the
+/// p99 of 700 µs that SIGCOMM 2016 measured under light load (section 5.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSettings {
@@ -61,8 +61,8 @@ impl Default for TcpSettings {
             congestion: TcpCongestion::Reno,
             mtu: 1_500,
             window: ByteCount::new(1 << 20),
-            kernel_median: Duration::from_us(60),
-            kernel_p99: Duration::from_us(370),
+            kernel_median: Duration::from_us(50),
+            kernel_p99: Duration::from_us(310),
             min_rto: Duration::from_s(1),
             cpu_send: Duration::from_ns(590),
             cpu_receive: Duration::from_ns(1_180),
