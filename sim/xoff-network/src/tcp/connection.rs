@@ -282,8 +282,11 @@ impl Connection {
         match &mut self.side {
             Side::Sender { given, open, .. } => {
                 let acknowledged = *given - socket.send_queue() as u64;
-                while let Some((_, work)) = open.pop_front_if(|(end, _)| *end <= acknowledged) {
-                    outcome.completed.push(work);
+                while let Some((end, work)) = open.front()
+                    && *end <= acknowledged
+                {
+                    outcome.completed.push(*work);
+                    open.pop_front();
                 }
             }
             Side::Receiver {
