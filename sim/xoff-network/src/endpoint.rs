@@ -24,7 +24,8 @@ use xoff_sim::wire::Psn;
 
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
-use crate::scenario::{Connection, HostSettings, IpVersion, NicKind};
+use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, TcpSettings};
+use crate::tcp;
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
 #[derive(Debug, Error)]
@@ -142,8 +143,13 @@ pub trait Endpoint: Node + Debug {
         None
     }
 
-    /// Whether it can be part of a checkpoint.
-    fn saves(&self) -> bool;
+    /// What TCP has cost the host's processors. `None`: it has no TCP.
+    fn processor_time(&self) -> Option<ProcessorTime> {
+        None
+    }
+
+    /// Why it can be in no checkpoint. `None`: it can.
+    fn unsaved(&self) -> Option<&'static str>;
 
     /// Its state, from which its kind restores it.
     ///
@@ -151,6 +157,15 @@ pub trait Endpoint: Node + Debug {
     ///
     /// It has failed, or cannot be saved.
     fn save(&self) -> Result<Vec<u8>, String>;
+}
+
+/// The time of processors that a host's network stack has taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// The sum over all processors.
+    pub busy: Duration,
+    /// How many there are.
+    pub cores: u32,
 }
 
 /// A NIC that is evaluated clock by clock, and has waves.
@@ -263,6 +278,8 @@ pub struct EndpointSetup {
     pub pcie: PcieConfig,
     /// The congestion control in place of DCQCN. Model NICs alone get one.
     pub congestion: Option<Chosen>,
+    /// TCP, for the hosts that speak it.
+    pub tcp: TcpSettings,
 }
 
 /// A kind of endpoint: what is known of it before there is one, and how one is made.
@@ -289,8 +306,10 @@ pub type Restore = fn(&[u8]) -> Result<Box<dyn Endpoint>, String>;
 pub const RTL: &str = "rtl";
 /// Name of the kind of model NICs.
 pub const MODEL: &str = "model";
+/// Name of the kind of hosts with TCP.
+pub const TCP: &str = "tcp";
 
-/// The kinds of endpoints that a simulation can make: `model`, `rtl` where it was added, and NICs of one's own,
+/// The kinds of endpoints that a simulation can make: `model`, `tcp`, `rtl` where it was added, and NICs of one's own,
 /// `nic = { own = "NAME" }` in a scenario; and kinds of congestion control, `host.congestion = "NAME"`.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
@@ -299,10 +318,10 @@ pub struct Endpoints {
 }
 
 impl Default for Endpoints {
-    /// Model NICs alone.
+    /// Model NICs and TCP hosts.
     fn default() -> Self {
         Self {
-            kinds: BTreeMap::from([(MODEL.into(), model())]),
+            kinds: BTreeMap::from([(MODEL.into(), model()), (TCP.into(), tcp::kind())]),
             congestion: BTreeMap::new(),
         }
     }
@@ -364,6 +383,10 @@ impl Endpoints {
             );
             return refuse("congestion", problem);
         };
+        if settings.nic == NicKind::Tcp {
+            // Its windows are those of `host.tcp`, beside NICs with any congestion control.
+            return Ok(None);
+        }
         if settings.nic != NicKind::Model {
             let nic = settings.nic.name();
             let problem = format!(
@@ -392,6 +415,7 @@ impl Endpoints {
         self.kinds.keys().map(|name| match &name[..] {
             RTL => NicKind::Rtl,
             MODEL => NicKind::Model,
+            TCP => NicKind::Tcp,
             name => NicKind::Custom(name.into()),
         })
     }
@@ -438,7 +462,9 @@ impl Endpoints {
             return Ok(*kind);
         }
         let known = self.kinds.keys().map(String::as_str);
-        let known: Vec<&str> = known.filter(|name| ![RTL, MODEL].contains(name)).collect();
+        let known: Vec<&str> = known
+            .filter(|name| ![RTL, MODEL, TCP].contains(name))
+            .collect();
         let problem = match known.as_slice() {
             _ if name == RTL => "rtl: this program has no RTL NIC; \"model\" is right".into(),
             [] => format!(
@@ -565,8 +591,8 @@ enum Content {
     Saved(Bytes),
 }
 
-/// What is said of a host that cannot be part of a checkpoint.
-pub(crate) const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint unless its device says \
+/// What is said of a host with an own NIC that cannot be part of a checkpoint.
+pub const NOT_SAVED: &str = "a host with an own NIC is in no checkpoint unless its device says \
     `const CHECKPOINTS: bool = true`; an `RtlHost` alone can be saved and restored by whoever knows its driver";
 const NOT_ATTACHED: &str =
     "a simulation that was read from a checkpoint gets its endpoints by `attach`";
@@ -597,11 +623,11 @@ impl Placed {
         }
     }
 
-    /// Whether it can be part of a checkpoint.
-    pub(crate) fn saves(&self) -> bool {
+    /// Why it can be in no checkpoint.
+    pub(crate) fn unsaved(&self) -> Option<&'static str> {
         match &self.content {
-            Content::Node(node) => node.saves(),
-            Content::Saved(_) => true,
+            Content::Node(node) => node.unsaved(),
+            Content::Saved(_) => None,
         }
     }
 }
@@ -611,8 +637,10 @@ impl Serialize for Placed {
         let custom = <S::Error as serde::ser::Error>::custom;
         let saved = match &self.content {
             Content::Saved(saved) => saved.clone(),
-            Content::Node(node) if node.saves() => node.save().map_err(custom)?.into(),
-            Content::Node(_) => return Err(custom(NOT_SAVED.into())),
+            Content::Node(node) => match node.unsaved() {
+                None => node.save().map_err(custom)?.into(),
+                Some(why) => return Err(custom(why.into())),
+            },
         };
         (&self.kind, saved).serialize(serializer)
     }
@@ -731,8 +759,8 @@ impl Endpoint for ModelNic {
         self.attach_congestion(own)
     }
 
-    fn saves(&self) -> bool {
-        true
+    fn unsaved(&self) -> Option<&'static str> {
+        None
     }
 
     fn save(&self) -> Result<Vec<u8>, String> {

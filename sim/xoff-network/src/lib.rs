@@ -1,6 +1,6 @@
 //! The network of a scenario: hosts, switches and cables in simulated time, what is measured of them, and what goes wrong.
 //!
-//! Hosts are [`Endpoint`]s. Here is that of the model NIC; RTL NICs come from the crate `xoff-cosim`, by [`Endpoints`].
+//! Hosts are [`Endpoint`]s. Here are those of model NICs and of TCP; RTL NICs come from the crate `xoff-cosim`, by [`Endpoints`].
 //! Nothing here needs Verilator or a C++ compiler.
 //!
 //! | module | what is in it |
@@ -9,6 +9,7 @@
 //! | [`simulation`] | [`Simulation`]: a scenario that runs |
 //! | [`endpoint`] | [`Endpoint`]: a host with its NIC, and the kinds of them by name |
 //! | [`station`] | [`Station`]: an endpoint or a switch |
+//! | `tcp` | hosts that speak TCP |
 //! | [`plan`] | addresses, routes and headroom, derived from a scenario |
 //! | [`mod@ideal`] | how long a message takes when nothing else is on its way |
 //! | `events` | what happens during the run |
@@ -43,6 +44,7 @@ pub mod scenario;
 pub mod shadow;
 pub mod simulation;
 pub mod station;
+mod tcp;
 pub mod words;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};

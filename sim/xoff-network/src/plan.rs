@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
+use xoff_sim::frame::FCS_BYTES;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
 use xoff_sim::nic::shape;
@@ -20,7 +21,7 @@ use xoff_sim::switch::{
     Service, SwitchConfig, WatchdogConfig,
 };
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Rate};
-use xoff_sim::wire::{Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES, VlanTagRepr};
+use xoff_sim::wire::{EthernetRepr, Ipv4Repr, Ipv6Repr, MacAddr, PRIORITIES, VlanTagRepr};
 
 use crate::scenario::check::Issue;
 use crate::scenario::check::QPS;
@@ -689,7 +690,11 @@ pub fn receive_buffer(settings: &HostSettings) -> u64 {
     }
 }
 
-/// The largest frame of the flows, FCS included; that of 1,500 bytes of IP, with a tag, without flows.
+/// Bytes around an IP packet in a frame: Ethernet header and FCS.
+const AROUND_IP: u64 = (EthernetRepr::LEN as u64) + FCS_BYTES;
+
+/// The largest frame of the flows, FCS included, those of TCP among them; that of 1,500 bytes of IP, with a tag, without
+/// flows.
 fn largest_frame(scenario: &Scenario) -> ByteCount {
     let version = |entry: &crate::scenario::HostEntry| scenario.settings_of(entry).ip;
     let ip = match scenario.hosts.iter().map(version).max() {
@@ -702,7 +707,10 @@ fn largest_frame(scenario: &Scenario) -> ByteCount {
     let tag = if tagged { VlanTagRepr::LEN as u64 } else { 0 };
     let mtus = scenario.flows.iter().map(|flow| u64::from(flow.mtu));
     let longest = |mtu| headroom::longest_frame(mtu) + ip + tag;
-    ByteCount::new(mtus.max().map_or(1522, longest))
+    let tcp = scenario.hosts.iter();
+    let tcp = tcp.filter(|entry| scenario.settings_of(entry).nic == NicKind::Tcp);
+    let tcp = tcp.map(|_| u64::from(scenario.host.tcp.mtu) + AROUND_IP + tag);
+    ByteCount::new(mtus.max().map_or(1522, longest).max(tcp.max().unwrap_or(0)))
 }
 
 /// A rate in kb/s, saturating at 32 bits.

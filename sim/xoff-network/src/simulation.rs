@@ -17,8 +17,7 @@ use xoff_sim::wire::{Psn, Qpn, address_bits};
 
 use crate::convergence::Converged;
 use crate::endpoint::{
-    Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, NOT_SAVED, Placed,
-    WaveWindow,
+    Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, Placed, WaveWindow,
 };
 use crate::events::Agenda;
 use crate::ideal::Paths;
@@ -245,6 +244,7 @@ impl Simulation {
                     qps: qps[node.0 as usize].max(QPS),
                     pcie: settings.pcie(),
                     congestion: endpoints.congestion_of(&name, &settings)?,
+                    tcp: settings.tcp.clone(),
                     host: HostSetup {
                         name,
                         address: plan.address(node),
@@ -321,17 +321,24 @@ impl Simulation {
     ///
     /// A host with an own NIC whose device does not say that it can be saved, or a NIC that has failed.
     pub fn save(&self) -> Result<Vec<u8>, SimulationError> {
-        for (node, station) in self.stations() {
-            if let Station::Endpoint(own) = station
-                && !own.saves()
-            {
-                return Err(SimulationError::Issue(Issue {
-                    key: format!("hosts.{}.nic", self.names[node.0 as usize]),
-                    message: NOT_SAVED.into(),
-                }));
-            }
+        match self.unsaved() {
+            Some(issue) => Err(issue.into()),
+            None => Ok(postcard::to_stdvec(self)?),
         }
-        Ok(postcard::to_stdvec(self)?)
+    }
+
+    /// Why it can be in no checkpoint: the first host that cannot be saved. `None`: it can.
+    pub fn unsaved(&self) -> Option<Issue> {
+        let why = |station: &Station| match station {
+            Station::Endpoint(own) => own.unsaved(),
+            Station::Switch(_) => None,
+        };
+        self.stations().find_map(|(node, station)| {
+            Some(Issue {
+                key: format!("hosts.{}.nic", self.names[node.0 as usize]),
+                message: why(station)?.into(),
+            })
+        })
     }
 
     /// Restores a simulation that [`save`](Self::save) saved in a program of the same build, with its own NICs.

@@ -6,12 +6,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use bytes::BytesMut;
 
 use crate::wire::{
-    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv6, MIN_FRAME_BYTES, MacAddr,
-    Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr,
+    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_TCP, IP_PROTOCOL_UDP, Ipv4, Ipv6,
+    MIN_FRAME_BYTES, MacAddr, Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr,
 };
-
-/// IP protocol number of TCP (IANA).
-const IP_PROTOCOL_TCP: u8 = 6;
 
 /// The headers of a frame, as far as they are present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

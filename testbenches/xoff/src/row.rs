@@ -8,7 +8,7 @@ use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
 use xoff_waves::capture::{Direction, Interface, Link, Tunnel};
 
-use crate::decode::Seen;
+use crate::decode::{Seen, Segment};
 
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
@@ -177,6 +177,9 @@ pub struct Row {
     /// PFC and PAUSE times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quanta: Option<Quanta>,
+    /// The TCP segment in it: ports, flags by letters, numbers, window, and bytes of data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Segment>,
     /// All bytes of the frame, after `hex:`, if the keys alone do not reproduce it: verdict `other` or `malformed`, or
     /// fields that the builder does not set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -295,6 +298,7 @@ impl Row {
                 CONTROL_PAUSE => Some(Quanta::Pause(control.timers[0])),
                 _ => None,
             }),
+            tcp: None,
             raw: None,
         }
     }
@@ -312,6 +316,7 @@ impl Row {
         self.kept = record.is_cut().then_some(record.bytes.len());
         self.tunnels.clone_from(&record.tunnels);
         self.verdict = seen.class.key();
+        self.tcp.clone_from(&seen.segment);
         if record.link != Link::Ethernet {
             self.link_type = Some(record.link_type);
             self.dst_mac = None;

@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 21] = [
+pub const BUILT_IN: [(&str, &str); 22] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -60,6 +60,7 @@ pub const BUILT_IN: [(&str, &str); 21] = [
         "collectives",
         include_str!("../../scenarios/collectives.toml"),
     ),
+    ("latency", include_str!("../../scenarios/latency.toml")),
     ("pingmesh", include_str!("../../scenarios/pingmesh.toml")),
 ];
 

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verilated::{Model as _, Settings};
-use xoff_network::endpoint::Kind;
+use xoff_network::endpoint::{Kind, NOT_SAVED};
 use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
@@ -715,8 +715,9 @@ impl<D: Driver> Endpoint for RtlHost<D> {
         Some(self)
     }
 
-    fn saves(&self) -> bool {
-        D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE
+    fn unsaved(&self) -> Option<&'static str> {
+        let saves = D::Device::CHECKPOINTS && !ModelOf::<D>::COVERAGE;
+        (!saves).then_some(NOT_SAVED)
     }
 
     fn save(&self) -> Result<Vec<u8>, String> {

@@ -26,6 +26,8 @@ pub enum Scope {
     JobQuantile,
     /// Each host: `cnps_tx.a`.
     Host,
+    /// Each host that speaks TCP: `tcp_cpu_share.a`.
+    TcpHost,
     /// Each switch: `ecn_marked.s`.
     Switch,
     /// Each host and each switch: `pause_frames_tx.s`.
@@ -57,6 +59,7 @@ impl Scope {
             Self::Job => ("each job", ".FLOW"),
             Self::JobQuantile => ("each job", ".FLOW.QUANTILE"),
             Self::Host => ("each host", ".HOST"),
+            Self::TcpHost => ("each host with TCP", ".HOST"),
             Self::Switch => ("each switch", ".SWITCH"),
             Self::Node => ("each host and switch", ".NODE"),
             Self::Class => ("each class of each node", ".NODE.CLASS"),
@@ -233,6 +236,9 @@ quantities! {
     PacketsBehindALoss = "packets_behind_a_loss", Host;
     /// Part of the request packets that were not sent before, 0 to 1.
     FirstSentFraction = "first_sent_fraction", Host;
+    /// Part of the processors' time that TCP takes, 0 to 1: segments by what each costs, over the cores that `host.tcp`
+    /// names.
+    TcpCpuShare = "tcp_cpu_share", TcpHost;
     /// Bytes written to memory that are not what belongs there, since the start.
     PayloadErrors = "payload_errors", Network;
     /// Completions that were not to come, or came in the wrong order, since the start.
@@ -418,7 +424,7 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let read = match quantity.scope() {
         Scope::Network => return None,
         Scope::Flow | Scope::Workload | Scope::Job => Subject::Flow(name(text)?),
-        Scope::Host | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
+        Scope::Host | Scope::TcpHost | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
         Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
             let (flow, part) = last?;
             Subject::Quantile(name(flow)?, quantile(part)?)

@@ -15,7 +15,7 @@ use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::detect::Detector;
 use crate::plan::{CHECKED, Plan, bits_per_second};
 use crate::scenario::{Job, Scenario, Series};
-use crate::{Simulation, Station};
+use crate::{Endpoint, Simulation, Station};
 
 /// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
 pub type Metrics = BTreeMap<Metric, f64>;
@@ -110,10 +110,15 @@ pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
     let plan = Plan::new(&whole);
     let (flows, series) = whole.connections();
     let (_, jobs) = whole.gates(&flows);
-    names_of(&plan, &series, &jobs)
+    names_of(&plan, &whole.tcp_hosts(), &series, &jobs)
 }
 
-fn names_of(plan: &Plan, series: &[Series], jobs: &[Job]) -> BTreeSet<Metric> {
+fn names_of(
+    plan: &Plan,
+    tcp: &BTreeSet<String>,
+    series: &[Series],
+    jobs: &[Job],
+) -> BTreeSet<Metric> {
     let (hosts, ports) = (plan.hosts, &plan.ports);
     let nodes: Vec<Arc<str>> = plan.names.iter().map(|name| Arc::from(&**name)).collect();
     let named = |series: &Series| Arc::from(&*series.name);
@@ -150,6 +155,9 @@ fn names_of(plan: &Plan, series: &[Series], jobs: &[Job]) -> BTreeSet<Metric> {
                     }
                 }
             }
+            Scope::TcpHost => tcp.iter().for_each(|host| {
+                add(Subject::Node(Arc::from(&**host)));
+            }),
             Scope::Host | Scope::Switch | Scope::Node => {
                 let nodes = match quantity.scope() {
                     Scope::Host => &nodes[..hosts],
@@ -290,6 +298,11 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
             host(Quantity::RetransmittedPackets, again);
             let pauses = count(reg::PFC_IN) + count(reg::PAUSE_IN);
             host(Quantity::PauseFramesRx, pauses);
+        }
+        let cpu = station.endpoint().and_then(Endpoint::processor_time);
+        if let Some(cpu) = cpu {
+            let each = cpu.busy.as_ps() as f64 / f64::from(cpu.cores);
+            add(Quantity::TcpCpuShare, Subject::Node(name.clone()), each);
         }
         if let Some(switch) = station.switch() {
             let ports = || simulation.ports(node).map(|port| switch.counters(port));
@@ -536,7 +549,10 @@ pub(super) fn metrics(
     let mut metrics = counts(simulation);
     for (metric, value) in &mut metrics {
         *value -= before.get(metric).copied().unwrap_or(0.0);
-        if metric.quantity == Quantity::WireUtilization {
+        if matches!(
+            metric.quantity,
+            Quantity::WireUtilization | Quantity::TcpCpuShare
+        ) {
             *value /= elapsed.as_ps() as f64;
         }
     }

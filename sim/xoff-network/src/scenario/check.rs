@@ -172,6 +172,7 @@ impl Scenario {
     /// Checks an expanded scenario. `timed`: its times are right.
     fn check_network(&self, timed: bool) -> Vec<Issue> {
         let mut found: Vec<Issue> = self.check_hosts().err().into_iter().collect();
+        found.extend(self.host.tcp.check());
         let named = self.check_sizes().and_then(|()| self.check_names());
         if let Err(wrong) = named {
             found.push(wrong);
@@ -201,6 +202,7 @@ impl Scenario {
             let (flows, series) = self.connections();
             found.extend(self.check_qps(&flows, &series));
             found.extend(self.check_versions(&flows));
+            found.extend(self.check_tcp(&flows));
             found.extend(self.check_reached(&flows));
             found.extend(self.check_events_of_flows(&series));
             if timed {
@@ -276,7 +278,7 @@ impl Scenario {
     fn most_qps(&self) -> BTreeMap<String, usize> {
         let limit = |entry: &HostEntry| match self.settings_of(entry).nic {
             NicKind::Rtl => Some(QPS),
-            NicKind::Model => Some(MODEL_QPS),
+            NicKind::Model | NicKind::Tcp => Some(MODEL_QPS),
             NicKind::Custom(_) => None,
         };
         let each = |entry: &HostEntry| {

@@ -9,6 +9,7 @@ use xoff_sim::host::PcieConfig;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::switch::Classify;
+use super::tcp::TcpSettings;
 
 /// The kind of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -19,6 +20,8 @@ pub enum NicKind {
     Rtl,
     /// The reference models, packet by packet.
     Model,
+    /// No RDMA: TCP in the host's kernel, as `tcp` says.
+    Tcp,
     /// A NIC top of one's own, by the name that the program gives it: `nic = { own = "NAME" }` (docs/own-nic.md).
     #[serde(rename = "own")]
     Custom(String),
@@ -30,6 +33,7 @@ impl NicKind {
         match self {
             Self::Rtl => "rtl",
             Self::Model => "model",
+            Self::Tcp => "tcp",
             Self::Custom(name) => name,
         }
     }
@@ -61,7 +65,7 @@ impl fmt::Display for IpVersion {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostSettings {
-    /// The kind of all NICs: RTL, models, or a top of one's own, `{ own = "NAME" }`.
+    /// The kind of all NICs: RTL, models, TCP, or a top of one's own, `{ own = "NAME" }`.
     pub nic: NicKind,
     /// Rate of all links that have none of their own, 10 to 800 Gb/s. RTL NICs have 40 Gb/s, which is what 256 bits
     /// a cycle carry.
@@ -94,6 +98,9 @@ pub struct HostSettings {
     pub congestion_parameters: BTreeMap<String, f64>,
     /// DCQCN; without this table it is off.
     pub dcqcn: Option<Dcqcn>,
+    /// TCP of the hosts with `nic = "tcp"`.
+    #[serde(skip_serializing_if = "TcpSettings::is_default")]
+    pub tcp: TcpSettings,
     /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
     /// Payload rate of the bus, each direction; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of the port if
@@ -117,6 +124,7 @@ impl Default for HostSettings {
             congestion: None,
             congestion_parameters: BTreeMap::new(),
             dcqcn: None,
+            tcp: TcpSettings::default(),
             pcie_latency: PcieConfig::default().latency,
             pcie_rate: None,
         }

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`schema`] | [`Scenario`] and its parts, with their defaults |
 //! | [`host`] | [`HostSettings`]: NIC, classes, pauses, DCQCN |
+//! | [`tcp`] | [`TcpSettings`]: TCP of hosts that speak it |
 //! | [`switch`] | [`SwitchSettings`]: buffer, thresholds, marking |
 //! | [`flow`] | [`FlowSettings`]: messages and the QP that carries them |
 //! | [`pattern`] | [`Pattern`]: collectives, queries, incasts |
@@ -22,11 +23,12 @@
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | `notes` | what is not refused but may not be intended |
-//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for |
+//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_tcp`: those of TCP hosts |
 
 pub mod check;
 mod check_depend;
 mod check_events;
+mod check_tcp;
 pub mod clos;
 pub mod connection;
 pub mod depend;
@@ -43,6 +45,7 @@ pub mod pattern;
 pub mod pingmesh;
 pub mod schema;
 pub mod switch;
+pub mod tcp;
 pub mod topology;
 pub mod variant;
 
@@ -60,5 +63,6 @@ pub use pattern::Pattern;
 pub use pingmesh::Pingmesh;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};
+pub use tcp::{TcpCongestion, TcpSettings};
 pub use topology::{Ring, Star, Topology};
 pub use variant::Variant;

@@ -110,7 +110,10 @@ impl Scenario {
             Classify::Dscp => "dscp",
             Classify::Pcp => "pcp",
         };
-        let said = flows.iter().filter_map(|flow| {
+        // That is where TCP belongs.
+        let tcp = self.tcp_hosts();
+        let rdma = flows.iter().filter(|flow| !tcp.contains(&flow.from));
+        let said = rdma.filter_map(|flow| {
             let entry = flow.settings;
             let class = self.host.classify.class(flow.dscp, entry.pcp);
             (!lossless(class)).then(|| {
@@ -154,7 +157,10 @@ impl Scenario {
             return None;
         }
         let (on, own) = (self.host.marks().is_some(), self.host.own_congestion());
+        // TCP's stack knows no marks, and its packets say so.
+        let tcp = self.tcp_hosts();
         let classes: BTreeSet<u8> = (flows.iter())
+            .filter(|flow| !tcp.contains(&flow.from))
             .map(|flow| self.host.classify.class(flow.dscp, flow.settings.pcp))
             .collect();
         let marks = |switch: &&SwitchSettings| {

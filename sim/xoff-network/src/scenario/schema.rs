@@ -307,11 +307,17 @@ impl Scenario {
         Some(entry.nic.as_ref().unwrap_or(&self.host.nic))
     }
 
-    /// The settings of an entry's hosts: the common ones with the entry's own.
+    /// The settings of an entry's hosts: the common ones with the entry's own. TCP hosts have no lossless class.
     pub fn settings_of(&self, entry: &HostEntry) -> HostSettings {
         let all = &self.host;
+        let nic = entry.nic.as_ref().unwrap_or(&all.nic).clone();
         HostSettings {
-            nic: entry.nic.as_ref().unwrap_or(&all.nic).clone(),
+            // TCP pauses nobody.
+            lossless: match nic {
+                NicKind::Tcp => Vec::new(),
+                _ => all.lossless.clone(),
+            },
+            nic,
             ip: entry.ip.unwrap_or(all.ip),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
             pcie_rate: entry.pcie_rate.or(all.pcie_rate),

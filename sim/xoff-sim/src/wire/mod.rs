@@ -43,6 +43,7 @@ mod opcode;
 mod psn;
 mod qpn;
 mod reth;
+mod tcp;
 mod udp;
 mod vlan;
 
@@ -70,6 +71,7 @@ pub use opcode::{ExtLayout, Opcode, UnknownOpcode};
 pub use psn::Psn;
 pub use qpn::{Over24Bits, Qpn};
 pub use reth::{Reth, RethRepr};
+pub use tcp::{IP_PROTOCOL_TCP, Tcp, TcpRepr};
 pub use udp::{IP_PROTOCOL_UDP, UDP_PORT_ROCE, Udp, UdpRepr};
 pub use vlan::{Tci, VlanTag, VlanTagRepr};
 

@@ -237,7 +237,9 @@ fn history(draw: &mut SplitMix) -> History<Head, Event> {
         .names()
         .filter(|kind| matches!(kind, NicKind::Custom(_)))
         .collect();
-    let all: Vec<NicKind> = kinds().names().collect();
+    let all: Vec<NicKind> = (kinds().names())
+        .filter(|kind| *kind != NicKind::Tcp)
+        .collect();
     let one = |of: &[NicKind], draw: &mut SplitMix| {
         of[draw.within(0, of.len() as u64 - 1) as usize].clone()
     };

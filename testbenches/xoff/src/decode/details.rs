@@ -6,6 +6,7 @@ use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, IP_PROTOCOL_UDP, Opcode, Syndro
 use xoff_waves::capture::Link;
 
 use super::seen::{Class, Seen};
+use super::segment::Segment;
 use super::tally::link_text;
 use crate::terminal::Ink;
 
@@ -50,8 +51,11 @@ pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
         (_, None, Some(protocol)) if protocol < 0x600 && record.link != Link::Ethernet => {
             Some(format!("protocol {protocol:#06x} of Linux"))
         }
+        _ if seen.segment.is_some() => None,
         _ => what_other(&seen.frame),
     };
+    let segment = seen.segment.iter().flat_map(Segment::pieces);
+    let segment = segment.map(|text| (Ink::Plain, text));
     let tunnels = record.tunnels.iter().rev();
     let tunnels = tunnels.map(|tunnel| {
         let ink = if tunnel.is_marked() {
@@ -64,6 +68,7 @@ pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
     let pieces = piece.into_iter();
     pieces
         .chain(of_frame(&seen.frame, other))
+        .chain(segment)
         .chain(tunnels)
         .collect()
 }

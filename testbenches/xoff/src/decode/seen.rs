@@ -10,6 +10,7 @@ use xoff_sim::wire::{
 use xoff_waves::capture::{Filled, Link, Record};
 
 use super::details::is_unread;
+use super::segment::Segment;
 
 /// What a record is: the parser's verdict, or why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +81,8 @@ pub struct Seen<'a> {
     pub frame: ParsedFrame,
     /// What the record is.
     pub class: Class,
+    /// The TCP segment in it.
+    pub segment: Option<Segment>,
 }
 
 impl<'a> Seen<'a> {
@@ -98,7 +101,10 @@ impl<'a> Seen<'a> {
             Some(_) => parsed,
         };
         frame.frame_bytes = record.length;
+        let other = frame.verdict == Verdict::Other && frame.reason.is_none();
+        let segment = filled.filter(|_| other);
         Self {
+            segment: segment.and_then(|filled| Segment::of(&filled.bytes, filled.kept)),
             record,
             frame,
             class,

@@ -308,6 +308,7 @@ fn cell(field: Field, seen: &Seen<'_>, has_verdict: bool) -> Piece {
             {
                 (operation_ink(frame, bth.opcode), bth.opcode.to_string())
             }
+            None if seen.segment.is_some() => (Ink::Plain, "TCP".into()),
             None if has_verdict => (Ink::Plain, String::new()),
             _ => (class_ink(class), class.to_string()),
         },
@@ -320,7 +321,10 @@ fn cell(field: Field, seen: &Seen<'_>, has_verdict: bool) -> Piece {
             Ink::Plain,
             bth.map(|bth| bth.psn.get().to_string()).unwrap_or_default(),
         ),
-        Field::Flags => (Ink::Plain, flags(frame)),
+        Field::Flags => match &seen.segment {
+            Some(segment) => (Ink::Plain, segment.flags.clone()),
+            None => (Ink::Plain, flags(frame)),
+        },
         Field::Icrc => match frame.icrc_ok {
             Some(true) => (Ink::Dim, "ok".into()),
             Some(false) => (Ink::Bad, "BAD".into()),

@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::description::{Description, DescriptionError, Packet, Seen};
 use super::keys::{self, Kind};
+use crate::decode::Segment;
 use crate::row::Row;
 
 /// Keys that say when and where a frame was seen.
@@ -85,7 +86,10 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
     // The other keys of the row have to match the bytes, because an edited key would otherwise be ignored silently.
     let is = match &bytes[..] {
         [] => Value::Null,
-        bytes => serde_json::to_value(Row::new(0, &xoff_sim::protocol::parse(bytes)))?,
+        bytes => serde_json::to_value(Row {
+            tcp: Segment::of(bytes, bytes.len()),
+            ..Row::new(0, &xoff_sim::protocol::parse(bytes))
+        })?,
     };
     let mut seen = Description::default();
     for (key, value) in value.as_object().into_iter().flatten() {

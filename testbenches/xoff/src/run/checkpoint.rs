@@ -81,7 +81,7 @@ impl std::str::FromStr for Every {
 ///
 /// # Errors
 ///
-/// Part of the state cannot be saved: a NIC of one's own whose device does not say that it can be.
+/// Part of the state cannot be saved: TCP, or a NIC of one's own whose device does not say that it can be.
 pub fn save(run: &Run) -> Result<Vec<u8>, postcard::Error> {
     postcard::to_stdvec(run).map(|bytes| lz4_flex::compress_prepend_size(&bytes))
 }
@@ -228,15 +228,18 @@ impl Checkpoints {
                 Ok(()) => None,
                 Err(error) => self.give_up(&error),
             },
-            // A NIC of one's own, which docs/own-nic.md says.
+            // A NIC of one's own, or TCP: docs/own-nic.md and docs/scenarios.md say so.
             Err(_) if self.every == Every::Auto => {
                 self.given_up = true;
                 None
             }
-            Err(_) => Some(
-                "--checkpoints: a host with an own NIC cannot be saved, so there are no checkpoints"
-                    .into(),
-            ),
+            Err(error) => {
+                let why = run
+                    .simulation
+                    .unsaved()
+                    .map_or(error.to_string(), |why| why.to_string());
+                Some(format!("--checkpoints: there are none: {why}"))
+            }
         };
         self.given_up |= problem.is_some();
         self.last = Instant::now();

@@ -343,8 +343,13 @@ fn options(
             network.push((Time::ZERO + *from, until));
             continue;
         }
-        if scenario.nic_of(host) == Some(&NicKind::Model) {
-            bail!("--waves {host}: its NIC is a model, and only RTL has waves: nic = \"rtl\"");
+        let without = match scenario.nic_of(host) {
+            Some(NicKind::Model) => Some("its NIC is a model"),
+            Some(NicKind::Tcp) => Some("it speaks TCP in software"),
+            _ => None,
+        };
+        if let Some(why) = without {
+            bail!("--waves {host}: {why}, and only RTL has waves: nic = \"rtl\"");
         }
         let window = WaveWindow {
             path: folder.join(format!("{host}.fst")),

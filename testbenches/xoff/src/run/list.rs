@@ -32,18 +32,26 @@ pub struct ListArgs {
 /// The NICs of a scenario, by kind.
 fn size(scenario: &Scenario) -> anyhow::Result<String> {
     let whole = scenario.expanded()?;
-    let mut kinds = [0, 0];
+    let mut kinds = [0, 0, 0];
     for entry in &whole.hosts {
-        let model = whole.settings_of(entry).nic == NicKind::Model;
-        kinds[usize::from(model)] += entry.names().len();
+        let kind = match whole.settings_of(entry).nic {
+            NicKind::Model => 1,
+            NicKind::Tcp => 2,
+            NicKind::Rtl | NicKind::Custom(_) => 0,
+        };
+        kinds[kind] += entry.names().len();
     }
-    let kinds = (kinds.iter().zip(["RTL", "model"])).filter(|(count, _)| **count > 0);
+    let names = ["RTL", "model", "TCP"];
+    let kinds = (kinds.iter().zip(names)).filter(|(count, _)| **count > 0);
     let kinds: Vec<String> = kinds
         .map(|(count, kind)| {
-            format!(
-                "{count} {kind} {}",
-                if *count == 1 { "NIC" } else { "NICs" }
-            )
+            let noun = match (kind, count) {
+                ("TCP", 1) => "host",
+                ("TCP", _) => "hosts",
+                (_, 1) => "NIC",
+                _ => "NICs",
+            };
+            format!("{count} {kind} {noun}")
         })
         .collect();
     Ok(kinds.join(" and "))

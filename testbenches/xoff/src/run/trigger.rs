@@ -134,7 +134,8 @@ impl Trigger {
     ///
     /// Returns an error if the condition is not of one host with RTL.
     pub fn host(condition: &Condition, scenario: &Scenario, plan: &Plan) -> anyhow::Result<String> {
-        let rtl = |name: &&String| scenario.nic_of(name) != Some(&NicKind::Model);
+        let software = [Some(&NicKind::Model), Some(&NicKind::Tcp)];
+        let rtl = |name: &&String| !software.contains(&scenario.nic_of(name));
         let hosts: Vec<&String> = plan.names[..plan.hosts].iter().filter(rtl).collect();
         let listed = || {
             let listed: Vec<&str> = hosts.iter().map(|host| &host[..]).collect();

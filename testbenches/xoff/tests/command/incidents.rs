@@ -529,6 +529,30 @@ fn pingmesh_finds_what_is_wrong() {
     }
 }
 
+/// TCP beside RDMA's load is as slow as before, and RDMA waits for it; without the load, or with the load in TCP's class,
+/// that is not so.
+#[test]
+fn latency() {
+    let broken = |settings: &[(&str, &str)]| -> Vec<String> {
+        let report = execute::run(
+            &scenario("latency", settings),
+            &RunOptions::new(xoff_cosim::endpoints()),
+        );
+        let expectations = report.unwrap().summary.expectations;
+        let broken = expectations.into_iter().filter(|one| !one.held);
+        broken.map(|one| one.metric).collect()
+    };
+    assert_eq!(broken(&[]), Vec::<String>::new());
+    assert_eq!(broken(&[("seed", "2")]), Vec::<String>::new());
+    let idle = broken(&[("flows.load.count", "1")]);
+    assert_eq!(idle, ["job_completion_ns.rdma_loaded.p99"]);
+    let together = broken(&[("flows.load.dscp", "0")]);
+    assert!(
+        together.contains(&"job_completion_ns.tcp_loaded.p99".into()),
+        "{together:?}"
+    );
+}
+
 /// Probes beside other traffic are in none of its sums.
 #[test]
 fn probes_are_beside_what_is_measured() {

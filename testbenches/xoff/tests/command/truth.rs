@@ -90,13 +90,7 @@ fn a_page_is_written_and_unknown_claims_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let page = folder.path().join("truth.html");
     said(
-        &[
-            "truth",
-            "loop-below",
-            "tcp-latency",
-            "-o",
-            page.to_str().unwrap(),
-        ],
+        &["truth", "loop-below", "irn", "-o", page.to_str().unwrap()],
         [],
         0,
     );
@@ -104,7 +98,7 @@ fn a_page_is_written_and_unknown_claims_are_named() {
     assert!(
         page.contains("id=\"loop-below\"")
             && page.contains("not built")
-            && page.contains("TCP hosts")
+            && page.contains("selective repeat")
     );
     // Before anything runs.
     let (_, err) = said(&["truth", "-o", "/nowhere/truth.html"], [], 2);

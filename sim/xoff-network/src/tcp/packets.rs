@@ -1,0 +1,198 @@
+//! Packets of a connection: into its stack, out of it, and in frames.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use smoltcp::phy::{self, Checksum, ChecksumCapabilities, Device, DeviceCapabilities, Medium};
+use smoltcp::time::Instant;
+use smoltcp::wire::{IpAddress, Ipv4Packet, Ipv6Packet, TcpPacket};
+use xoff_sim::headers::Headers;
+use xoff_sim::nic::QpSettings;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::wire::{EtherType, IP_PROTOCOL_TCP, MIN_FRAME_BYTES, MacAddr};
+
+/// The device of a stack: what the kernel hands in, and what the stack sends.
+#[derive(Debug)]
+pub(super) struct Packets {
+    mtu: usize,
+    pub(super) received: Option<Bytes>,
+    pub(super) sent: VecDeque<BytesMut>,
+}
+
+impl Packets {
+    pub(super) const fn new(mtu: usize) -> Self {
+        Self {
+            mtu,
+            received: None,
+            sent: VecDeque::new(),
+        }
+    }
+}
+
+impl Device for Packets {
+    type RxToken<'a> = Received;
+    type TxToken<'a> = Sent<'a>;
+
+    fn receive(&mut self, _now: Instant) -> Option<(Received, Sent<'_>)> {
+        let packet = self.received.take()?;
+        Some((Received(packet), Sent(&mut self.sent)))
+    }
+
+    fn transmit(&mut self, _now: Instant) -> Option<Sent<'_>> {
+        Some(Sent(&mut self.sent))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        // What is received was checked by [`segment`], which says what was wrong.
+        let mut checksum = ChecksumCapabilities::default();
+        (checksum.ipv4, checksum.tcp) = (Checksum::Tx, Checksum::Tx);
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ip;
+        capabilities.max_transmission_unit = self.mtu;
+        capabilities.checksum = checksum;
+        capabilities
+    }
+}
+
+/// A packet for the stack.
+pub(super) struct Received(Bytes);
+
+impl phy::RxToken for Received {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
+        read(&self.0)
+    }
+}
+
+/// Room for a packet of the stack.
+pub(super) struct Sent<'a>(&'a mut VecDeque<BytesMut>);
+
+impl phy::TxToken for Sent<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
+        let mut packet = BytesMut::zeroed(length);
+        let result = write(&mut packet);
+        self.0.push_back(packet);
+        result
+    }
+}
+
+/// The Ethernet header, tags and DSCP of a connection's packets.
+#[derive(Debug, Clone)]
+pub(super) struct Envelope {
+    dst: MacAddr,
+    src: MacAddr,
+    tags: Vec<u16>,
+    traffic_class: u8,
+}
+
+impl Envelope {
+    pub(super) fn new(settings: &QpSettings) -> Self {
+        Self {
+            dst: settings.peer.mac,
+            src: settings.own.mac,
+            tags: settings.tags.clone(),
+            // Not ECN-capable: the stack does not know ECN.
+            traffic_class: settings.dscp << 2,
+        }
+    }
+
+    /// The frame with a packet of the stack, padded, without FCS.
+    pub(super) fn frame(&self, mut packet: BytesMut) -> Bytes {
+        let ether_type = match packet[0] >> 4 {
+            6 => {
+                Ipv6Packet::new_unchecked(&mut packet[..]).set_traffic_class(self.traffic_class);
+                EtherType::IPV6
+            }
+            _ => {
+                let mut ip = Ipv4Packet::new_unchecked(&mut packet[..]);
+                ip.set_dscp(self.traffic_class >> 2);
+                ip.fill_checksum();
+                EtherType::IPV4
+            }
+        };
+        let mut frame = BytesMut::with_capacity((packet.len() + 22).max(MIN_FRAME_BYTES));
+        frame.extend_from_slice(&self.dst.0);
+        frame.extend_from_slice(&self.src.0);
+        for tag in &self.tags {
+            frame.extend_from_slice(&EtherType::C_TAG.0.to_be_bytes());
+            frame.extend_from_slice(&tag.to_be_bytes());
+        }
+        frame.extend_from_slice(&ether_type.0.to_be_bytes());
+        frame.extend_from_slice(&packet);
+        frame.resize(frame.len().max(MIN_FRAME_BYTES), 0);
+        frame.freeze()
+    }
+
+    /// Whether a frame of this connection may have this tag. VLAN identifier 0 counts as none.
+    pub(super) fn same_vlan(&self, vid: u16) -> bool {
+        self.tags.first().map_or(0, |tag| tag & 0xFFF) == vid
+    }
+}
+
+/// A TCP segment that was received.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// The IP packet.
+    pub(super) packet: Bytes,
+    /// Destination port, source address and source port.
+    pub(super) to: Tuple,
+    /// Whether it has data.
+    pub(super) data: bool,
+    /// VLAN identifier of the outer tag, 0 without one.
+    pub(super) vid: u16,
+}
+
+/// What tells the connections of a host apart: the own port, the peer's address, its port.
+pub(super) type Tuple = (u16, IpAddress, u16);
+
+/// The segment in a frame to a host with this MAC address and this IP address.
+///
+/// # Errors
+///
+/// The register that counts why it is none.
+pub(super) fn segment(frame: &Bytes, mac: MacAddr, ip: IpAddress) -> Result<Segment, u16> {
+    let headers = Headers::at(frame).ok_or(reg::DROP_MALFORMED)?;
+    if headers.dst != mac {
+        return Err(reg::DROP_ADDRESS);
+    }
+    let Some(fields) = headers.ip else {
+        return Err(reg::DROP_NOT_ROCE);
+    };
+    if fields.protocol != IP_PROTOCOL_TCP {
+        return Err(reg::DROP_SERVICE);
+    }
+    let packet = frame.slice(fields.offset..);
+    let checked = match fields.version {
+        6 => of_ipv6(&packet),
+        _ => of_ipv4(&packet),
+    };
+    let (src, dst, range) = checked.ok_or(reg::DROP_MALFORMED)?;
+    if dst != ip {
+        return Err(reg::DROP_ADDRESS);
+    }
+    let tcp = TcpPacket::new_checked(&packet[range.clone()]).map_err(|_| reg::DROP_MALFORMED)?;
+    if !tcp.verify_checksum(&src, &dst) {
+        return Err(reg::DROP_MALFORMED);
+    }
+    Ok(Segment {
+        to: (tcp.dst_port(), src, tcp.src_port()),
+        data: range.len() > usize::from(tcp.header_len()),
+        vid: headers.tag.map_or(0, |tag| tag.vid),
+        packet: packet.slice(..range.end),
+    })
+}
+
+/// Source, destination, and where the payload is.
+type Addressed = (IpAddress, IpAddress, std::ops::Range<usize>);
+
+fn of_ipv4(packet: &[u8]) -> Option<Addressed> {
+    let ip = Ipv4Packet::new_checked(packet).ok()?;
+    let payload = usize::from(ip.header_len())..usize::from(ip.total_len());
+    let whole = !ip.more_frags() && ip.frag_offset() == 0;
+    (ip.verify_checksum() && whole).then(|| (ip.src_addr().into(), ip.dst_addr().into(), payload))
+}
+
+fn of_ipv6(packet: &[u8]) -> Option<Addressed> {
+    let ip = Ipv6Packet::new_checked(packet).ok()?;
+    let payload = ip.header_len()..ip.total_len();
+    Some((ip.src_addr().into(), ip.dst_addr().into(), payload))
+}
