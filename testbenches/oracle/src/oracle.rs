@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::breach::{Breach, Place};
 use crate::connection::Connection;
 use crate::fact::{Fact, Ps, Qp, What};
+use crate::message::Message;
 use crate::region::Regions;
 use crate::rules;
 use crate::stats::Stats;
@@ -270,7 +271,12 @@ fn rest(at: Ps, connection: &mut Connection) -> Result<(), Breach> {
         let failed = end.failed.is_some();
         let way = &connection.ways[side];
         let left = &way.messages.list()[way.sends.done..];
-        let missing = left.iter().find(|message| failed || message.work.signaled);
+        // Of a QP in error, success may still be silent until the first work request that fails.
+        let silent = |message: &Message| {
+            let succeeded = !way.sends.failed && way.requests.acked >= message.end;
+            !message.work.signaled && (!failed || succeeded)
+        };
+        let missing = left.iter().find(|message| !silent(message));
         place.holds(missing.is_none(), &rules::SEND_MISSING, || {
             format!("the QP is in error: {failed}; left is {missing:?}")
         })?;

@@ -632,6 +632,16 @@ impl Host {
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
+        if let Some(manual) = &mut self.manual {
+            // A packet of a model NIC, which names no key.
+            manual.written.push(Written {
+                va,
+                key: 0,
+                remote: false,
+                bytes: bytes.to_vec(),
+            });
+            return;
+        }
         let Some(place) = self.receiver_at(va) else {
             self.errors.payload_bytes += bytes.len() as u64;
             return;
