@@ -46,7 +46,7 @@ pub struct Answers {
     foreign: bool,
     /// All packets before this one were acknowledged.
     acked: u64,
-    /// How often a packet had arrived when the last sequence NAK named it.
+    /// How often a sequence NAK named a packet.
     told: BTreeMap<u64, u32>,
     /// RNR NAKs by packet.
     rnrs: BTreeMap<u64, u32>,
@@ -178,10 +178,16 @@ impl Answers {
                 self.gaps, self.beyond
             )
         })?;
-        let arrivals = self.arrivals(next);
-        let told = self.told.insert(next, arrivals);
-        place.holds(told != Some(arrivals), &rules::ANSWER_ONCE, || {
-            format!("{seen}: packet {next} was named before, and has not come since")
+        // Only go-back-0 accepts a packet more than once, each time to lose what follows.
+        let arrivals = if self.qp.restart {
+            self.arrivals(next)
+        } else {
+            0
+        };
+        let told = self.told.entry(next).or_default();
+        *told += 1;
+        place.holds(*told <= arrivals + 1, &rules::ANSWER_ONCE, || {
+            format!("{seen}: packet {next} was named {told} times, and was accepted at most {arrivals} times")
         })
     }
 

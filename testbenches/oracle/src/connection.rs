@@ -87,11 +87,11 @@ pub struct Direction {
 }
 
 impl Direction {
-    fn new(sender: Qp, receiver: Qp) -> Self {
+    fn new(sender: Qp, receiver: Qp, grace: Ps) -> Self {
         Self {
             messages: Messages::new(sender.mtu),
             buffers: vec![],
-            requests: Requests::new(sender),
+            requests: Requests::new(sender, grace),
             answers: Answers::new(receiver),
             writing: Writing::new(receiver.restart),
             sends: SendQueue::default(),
@@ -151,9 +151,9 @@ fn mirrored(qp: Qp) -> Qp {
 
 impl Connection {
     /// Of a QP whose peer is not open yet.
-    pub fn new(side: usize, qp: Qp) -> Self {
-        let own = Direction::new(qp, mirrored(qp));
-        let peer = Direction::new(mirrored(qp), qp);
+    pub fn new(side: usize, qp: Qp, grace: Ps) -> Self {
+        let own = Direction::new(qp, mirrored(qp), grace);
+        let peer = Direction::new(mirrored(qp), qp, grace);
         let (ways, ends) = match side {
             0 => ([own, peer], [Some(End::new(qp)), None]),
             _ => ([peer, own], [None, Some(End::new(qp))]),
@@ -162,7 +162,7 @@ impl Connection {
     }
 
     /// Opens the peer, too.
-    pub fn join(&mut self, place: &Place, qp: Qp) -> Result<(), Breach> {
+    pub fn join(&mut self, place: &Place, qp: Qp, grace: Ps) -> Result<(), Breach> {
         let side = place.side;
         let other = self.ends[1 - side].as_ref().map(|end| mirrored(end.qp));
         let agrees = other.is_none_or(|own| {
@@ -173,7 +173,7 @@ impl Connection {
             format!("{qp:?} is not the peer of {other:?}")
         })?;
         self.ends[side] = Some(End::new(qp));
-        self.ways[side].requests = Requests::new(qp);
+        self.ways[side].requests = Requests::new(qp, grace);
         self.ways[1 - side].answers = Answers::new(qp);
         self.ways[1 - side].writing = Writing::new(qp.restart);
         Ok(())

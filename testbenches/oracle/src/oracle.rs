@@ -210,11 +210,12 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         });
         let index = match waiting {
             Some(index) => {
-                self.connections[index].join(&place, qp)?;
+                self.connections[index].join(&place, qp, self.options.grace)?;
                 index
             }
             None => {
-                self.connections.push(Connection::new(side, qp));
+                self.connections
+                    .push(Connection::new(side, qp, self.options.grace));
                 self.connections.len() - 1
             }
         };

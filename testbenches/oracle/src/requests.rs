@@ -14,6 +14,8 @@ use crate::rules;
 #[derive(Debug)]
 pub struct Requests {
     qp: Qp,
+    /// Time for which an answer may wait in the NIC, and a failure until it is seen.
+    grace: Ps,
     /// The packet behind the last new one.
     pub top: u64,
     /// The packet sent last.
@@ -26,6 +28,10 @@ pub struct Requests {
     waits: VecDeque<Ps>,
     /// The ACK timer began no earlier than here.
     timer: Ps,
+    /// The ACK timer may have run out before the last progress, and what it made the QP repeat is still to come.
+    expired: bool,
+    /// The last progress.
+    progressed: Option<Ps>,
     /// Without progress since then, with something outstanding.
     waiting: Ps,
     /// Sequence NAKs since the last progress.
@@ -38,15 +44,18 @@ pub struct Requests {
 
 impl Requests {
     /// Of a QP that has sent nothing.
-    pub fn new(qp: Qp) -> Self {
+    pub fn new(qp: Qp, grace: Ps) -> Self {
         Self {
             qp,
+            grace,
             top: 0,
             last: None,
             acked: 0,
             naks: 0,
             waits: VecDeque::new(),
             timer: 0,
+            expired: false,
+            progressed: None,
             waiting: 0,
             naks_waiting: 0,
             rnrs_waiting: 0,
@@ -108,9 +117,13 @@ impl Requests {
             self.waits.pop_front();
             return true;
         }
-        self.qp
-            .timeout
-            .is_some_and(|timeout| at >= self.timer.saturating_add(timeout))
+        std::mem::take(&mut self.expired) || self.runs_out(at)
+    }
+
+    /// Whether the ACK timer can have run out at `at`.
+    fn runs_out(&self, at: Ps) -> bool {
+        let end = |timeout| self.timer.saturating_add(timeout);
+        self.qp.timeout.is_some_and(|timeout| at >= end(timeout))
     }
 
     /// Notes an answer that arrived. `lossy`: it may have been dropped.
@@ -153,11 +166,24 @@ impl Requests {
         if upto <= self.acked {
             return;
         }
+        // The answer is on its way through the NIC for a while, in which the timer still runs.
+        self.expired |= self.acked < self.top && self.runs_out(at + self.grace);
         self.acked = upto;
+        self.progressed = Some(at);
         if !lossy {
             (self.timer, self.waiting) = (at, at);
             (self.naks_waiting, self.rnrs_waiting) = (0, 0);
         }
+    }
+
+    /// Whether a work request that ends at packet `end` can have failed at `at`: it was not acknowledged, or what
+    /// acknowledged it came when it had failed.
+    pub fn can_fail(&self, at: Ps, end: u64) -> bool {
+        self.acked < end || self.progress_is_new(at)
+    }
+
+    fn progress_is_new(&self, at: Ps) -> bool {
+        self.progressed.is_some_and(|time| at <= time + self.grace)
     }
 
     /// Whether all retries can have been used up at `at`, by sequence NAKs and timeouts.
@@ -166,11 +192,12 @@ impl Requests {
             Some(timeout) => (at.saturating_sub(self.waiting)) / timeout.max(1),
             None => 0,
         };
-        timeouts + u64::from(self.naks_waiting) > self.qp.retries.into()
+        self.progress_is_new(at) || timeouts + u64::from(self.naks_waiting) > self.qp.retries.into()
     }
 
-    /// Whether all RNR retries can have been used up.
-    pub fn rnr_retries_are_used_up(&self) -> bool {
-        self.qp.rnr_retries < 7 && self.rnrs_waiting > self.qp.rnr_retries.into()
+    /// Whether all RNR retries can have been used up at `at`.
+    pub fn rnr_retries_are_used_up(&self, at: Ps) -> bool {
+        let used_up = self.progress_is_new(at) || self.rnrs_waiting > self.qp.rnr_retries.into();
+        self.qp.rnr_retries < 7 && used_up
     }
 }

@@ -135,11 +135,12 @@ fn has_cause(place: &Place, status: Status, message: &Message, judged: &Judged<'
         Status::RemoteInvalid => refused(1),
         Status::RemoteAccess => refused(2),
         Status::RemoteOperation => refused(3),
-        Status::RetryExceeded => {
-            judged.lossy || requests.acked < message.end && requests.retries_are_used_up(place.at)
-        }
-        Status::RnrExceeded => {
-            judged.lossy || requests.acked < message.end && requests.rnr_retries_are_used_up()
+        Status::RetryExceeded | Status::RnrExceeded => {
+            let used_up = match status {
+                Status::RnrExceeded => requests.rnr_retries_are_used_up(place.at),
+                _ => requests.retries_are_used_up(place.at),
+            };
+            judged.lossy || requests.can_fail(place.at, message.end) && used_up
         }
     }
 }
