@@ -68,8 +68,8 @@ pub struct Messages {
     /// Path MTU in bytes.
     pub mtu: u32,
     list: Vec<Message>,
-    /// How many buffers they take.
-    buffers: usize,
+    /// The places of those that take a receive buffer.
+    takers: Vec<usize>,
 }
 
 impl Messages {
@@ -78,15 +78,17 @@ impl Messages {
         Self {
             mtu,
             list: vec![],
-            buffers: 0,
+            takers: vec![],
         }
     }
 
     /// Adds one behind the others.
     pub fn post(&mut self, work: Work, posted: Ps) {
         let first = self.packets();
-        let buffer = work.operation.takes_buffer().then_some(self.buffers);
-        self.buffers += usize::from(buffer.is_some());
+        let buffer = work.operation.takes_buffer().then_some(self.takers.len());
+        if buffer.is_some() {
+            self.takers.push(self.list.len());
+        }
         self.list.push(Message {
             work,
             posted,
@@ -118,24 +120,15 @@ impl Messages {
 
     /// How many receive buffers are needed for all packets before this one.
     pub fn buffers(&self, number: u64) -> usize {
-        let message = match self.of(number) {
-            Some(message) if number > message.first && message.needs_buffer(number - 1) => {
-                Some(message)
-            }
-            _ => self.list[..self.complete(number)]
-                .iter()
-                .rev()
-                .find(|message| message.buffer.is_some()),
-        };
-        message
-            .and_then(|message| message.buffer)
-            .map_or(0, |index| index + 1)
+        let complete = self.complete(number);
+        let whole = self.takers.partition_point(|place| *place < complete);
+        let begun = (self.of(number))
+            .is_some_and(|next| number > next.first && next.needs_buffer(number - 1));
+        whole + usize::from(begun)
     }
 
     /// The place of the message that takes a receive buffer.
     pub fn taking(&self, buffer: usize) -> Option<usize> {
-        self.list
-            .iter()
-            .position(|message| message.buffer == Some(buffer))
+        self.takers.get(buffer).copied()
     }
 }

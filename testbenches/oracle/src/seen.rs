@@ -252,6 +252,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
                 .messages
                 .list()
                 .iter()
+                .rev()
                 .any(|message| {
                     let (work, offset) = (&message.work, va.wrapping_sub(message.work.va));
                     work.key == key
@@ -259,7 +260,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
                         && u64::from(work.length) - offset >= length
                 })
         };
-        let posted = (0..self.connections.len()).any(inside);
+        let posted = (0..self.connections.len()).rev().any(inside);
         place.holds(posted, &rules::MEMORY_READ, || {
             format!("{length} bytes at {va:#x} with key {key:#x}")
         })
