@@ -45,7 +45,7 @@ pub struct Answers {
     /// Something arrived that is not of this direction's messages.
     foreign: bool,
     /// All packets before this one were acknowledged.
-    acked: u64,
+    pub acked: u64,
     /// How often a sequence NAK named a packet.
     told: BTreeMap<u64, u32>,
     /// RNR NAKs by packet.

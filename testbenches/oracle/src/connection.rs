@@ -100,31 +100,23 @@ impl Direction {
         }
     }
 
-    /// Judges that what the sender has completed with success is at the receiver.
+    /// Judges that what the receiver has acknowledged, or the sender has completed with success, is at the receiver.
     pub fn check_delivered(&mut self, place: &Place) -> Result<(), Breach> {
-        let Some(last) = self.sends.succeeded.checked_sub(1) else {
+        let acknowledged = self.messages.complete(self.answers.acked);
+        let Some(last) = self.sends.succeeded.max(acknowledged).checked_sub(1) else {
             return Ok(());
         };
+        let told = || format!("{acknowledged} messages are acknowledged, {:?}", self.sends);
         place.holds(
             self.writing.has(last, &self.messages),
             &rules::SEND_WRITTEN,
-            || {
-                format!(
-                    "message {last} is a success at its sender: {:?}",
-                    self.writing
-                )
-            },
+            || format!("{}, and {:?}", told(), self.writing),
         )?;
         let taken = self.messages.buffers(self.messages.list()[last].end);
         place.holds(
             self.receives.succeeded >= taken,
             &rules::SEND_DELIVERED,
-            || {
-                format!(
-                    "message {last} is a success at its sender, and of {taken} buffers {:?}",
-                    self.receives
-                )
-            },
+            || format!("{}, and of {taken} buffers {:?}", told(), self.receives),
         )
     }
 }

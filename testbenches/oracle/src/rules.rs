@@ -39,8 +39,8 @@ rules! {
     SEND_ORDER, "sends.order", "10.8", "A work request completes once, in the order of posting; success that is not signaled is silent.";
     SEND_FACTS, "sends.facts", "11.4", "A completion of a work request has its operation, and in success its length.";
     SEND_ACKED, "sends.acknowledged", "9.7.6", "Success of a work request needs an acknowledgement of its last packet that arrived.";
-    SEND_WRITTEN, "sends.written", "9.7.5.1", "What a work request in success has sent is in the memory of the peer.";
-    SEND_DELIVERED, "sends.delivered", "9.7.5.1", "The receive buffer of a message that its sender completes with success completes with success.";
+    SEND_WRITTEN, "sends.written", "9.7.5.1", "What is acknowledged, or completed by its sender, is in the memory of the receiver.";
+    SEND_DELIVERED, "sends.delivered", "9.7.5.1", "The receive buffer of a message that is acknowledged, or completed by its sender, completes with success.";
     SEND_CAUSE, "sends.cause", "9.9.2", "A work request that fails has a cause: NAKs that arrived, silence for as long as its retries, or its memory.";
     SEND_MISSING, "sends.missing", "10.8", "At rest each signaled work request has completed; of a QP in error, each work request.";
 

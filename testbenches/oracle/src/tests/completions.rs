@@ -305,3 +305,17 @@ fn a_buffer_fails_without_a_cause() {
         log.breaks("receives.cause");
     }
 }
+
+#[test]
+fn what_is_acknowledged_has_to_be_delivered_though_its_sender_is_silent() {
+    let mut log = Log::new();
+    log.buffer(1, 10);
+    log.post_changed(0, Operation::Send, 10, |work| work.signaled = false);
+    log.ask(0, 0);
+    log.ack(0, 0);
+    log.breaks("sends.written");
+    log.write(0, 0);
+    log.breaks("sends.delivered");
+    log.complete_receive(0, 0, Status::Success);
+    log.holds();
+}

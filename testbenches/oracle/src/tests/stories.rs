@@ -283,3 +283,66 @@ fn figures_are_those_of_the_log() {
     let delay = stats.longest_delay().unwrap();
     assert_eq!((delay.side, delay.answered - delay.asked), (1, 2 * US / 10));
 }
+
+#[test]
+fn a_log_is_judged_as_it_grows() {
+    let mut log = Log::new();
+    log.post(0, Operation::Write, 10);
+    log.carry(0, 0);
+    let (before, after) = log.facts.split_at(5);
+    let mut oracle = crate::Oracle::new(crate::Options::default(), source);
+    // In any order.
+    before
+        .iter()
+        .rev()
+        .cloned()
+        .for_each(|fact| oracle.tell(fact));
+    oracle.judge_until(after[0].at).unwrap();
+    after.iter().cloned().for_each(|fact| oracle.tell(fact));
+    oracle.judge_until(log.now).unwrap();
+    oracle.finish().unwrap();
+    oracle.tell(before[0].clone());
+    assert_eq!(oracle.finish().unwrap_err().rule.name, "log");
+}
+
+#[test]
+fn a_breach_says_where_and_what() {
+    let mut log = Log::new();
+    log.push(
+        1,
+        What::Written {
+            va: 5,
+            bytes: vec![1],
+        },
+    );
+    let breach = log
+        .judge_with(crate::Options::default())
+        .unwrap_err()
+        .to_string();
+    let place = format!(
+        "{}.{:06} us, side 1",
+        (log.now - US / 10) / US,
+        (log.now - US / 10) % US
+    );
+    assert!(breach.starts_with(&place), "{breach}");
+    assert!(
+        breach.contains("memory.place (9.7.4.1): 1 bytes at 0x5"),
+        "{breach}"
+    );
+}
+
+#[test]
+fn a_timeout_that_an_answer_crossed_still_repeats() {
+    let mut log = Log::new();
+    log.post(0, Operation::Write, 500);
+    for number in 0..2 {
+        log.ask(0, number);
+        log.write(0, number);
+    }
+    log.wait(TIMEOUT - 2 * US);
+    log.ack(0, 0);
+    log.ask(0, 1);
+    log.ack(0, 1);
+    log.complete_send(0, 0, Status::Success);
+    log.holds();
+}
