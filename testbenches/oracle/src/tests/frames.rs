@@ -1,6 +1,7 @@
 //! Rules of frames.
 
 use super::log::*;
+use super::wire::seal;
 use crate::fact::*;
 
 /// A WRITE whose first request is changed.

@@ -1,9 +1,7 @@
 //! Logs by hand: two QPs, what they post, and frames between them.
 
-use etherparse::PacketBuilder;
-
+use super::wire::{Bth, frame};
 use crate::fact::*;
-use crate::icrc::icrc;
 use crate::message::Messages;
 use crate::{Breach, Options, Oracle};
 
@@ -296,7 +294,6 @@ impl Log {
 
     /// What a message of `side` completes with at its receiver.
     pub fn received(&self, side: usize, message: usize, status: Status) -> Completion {
-        let Messages { .. } = self.messages[side];
         let message = &self.messages[side].list()[message];
         let id = self.buffers[1 - side][message.buffer.expect("takes one")].id;
         let work = &message.work;
@@ -377,45 +374,4 @@ impl Log {
         let breach = self.judge_with(Options::default()).expect_err(rule);
         assert_eq!(breach.rule.name, rule, "{breach}");
     }
-}
-
-pub struct Bth {
-    pub opcode: u8,
-    pub solicited: bool,
-    pub ack_request: bool,
-    pub psn: u32,
-}
-
-/// A frame of a side.
-pub fn frame(side: usize, bth: &Bth, headers: &[u8], payload: &[u8]) -> Vec<u8> {
-    let pad = payload.len().wrapping_neg() & 3;
-    let mut transport = vec![
-        bth.opcode,
-        u8::from(bth.solicited) << 7 | (pad as u8) << 4,
-        0xFF,
-        0xFF,
-    ];
-    transport.extend(qpn(1 - side).to_be_bytes());
-    transport.extend((u32::from(bth.ack_request) << 31 | bth.psn).to_be_bytes());
-    transport.extend(headers);
-    transport.extend(payload);
-    transport.resize(transport.len() + pad, 0);
-    let [own, peer] = [side, 1 - side].map(|side| 1 + side as u8);
-    let builder = PacketBuilder::ethernet2([2, 0, 0, 0, 0, own], [2, 0, 0, 0, 0, peer])
-        .ipv4([10, 0, 0, own], [10, 0, 0, peer], 64)
-        .udp(0xC000, 4791);
-    let mut bytes = vec![];
-    transport.extend([0; 4]);
-    builder
-        .write(&mut bytes, &transport)
-        .expect("memory takes it");
-    seal(&mut bytes);
-    bytes
-}
-
-/// Makes the ICRC of a frame right.
-pub fn seal(bytes: &mut [u8]) {
-    let end = bytes.len() - 4;
-    let crc = icrc(&bytes[14..34], &bytes[34..42], &bytes[42..end]);
-    bytes[end..].copy_from_slice(&crc);
 }

@@ -8,6 +8,7 @@ mod log;
 mod memory;
 mod requests;
 mod stories;
+mod wire;
 
 use crate::rules;
 

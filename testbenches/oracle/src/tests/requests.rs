@@ -2,6 +2,7 @@
 
 use super::log::*;
 use super::stories::{gives_up, refused};
+use super::wire::seal;
 use crate::fact::*;
 
 /// A WRITE with immediate data of three packets, posted; and its request `number`, changed and sealed again.
