@@ -78,8 +78,8 @@ pub enum What {
     Sent(Vec<u8>),
     /// A frame arrived whose FCS is right: its bytes, as those of [`What::Sent`].
     Arrived(Vec<u8>),
-    /// The NIC has said that it dropped frames for want of room. What only holds for a NIC that takes all that arrives is
-    /// not judged at this side from now on.
+    /// The NIC has said that it dropped frames for want of room. What only holds for a NIC that takes all that
+    /// arrives is not judged at this side from now on.
     Overflowed,
 }
 

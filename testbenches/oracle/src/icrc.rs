@@ -3,8 +3,8 @@
 
 use crc32fast::Hasher;
 
-/// The ICRC, as its bytes follow the packet, of a packet from these parts: the header of IPv4 (version 4) or IPv6, that of
-/// UDP, and all behind it without the ICRC.
+/// The ICRC, as its bytes follow the packet, of a packet from these parts: the header of IPv4 (version 4) or IPv6,
+/// that of UDP, and all behind it without the ICRC.
 pub fn icrc(ip: &[u8], udp: &[u8], transport: &[u8]) -> [u8; 4] {
     let mut crc = Hasher::new();
     crc.update(&[0xFF; 8]);

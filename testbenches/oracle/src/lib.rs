@@ -1,8 +1,8 @@
 //! An oracle that judges two RoCEv2 NICs from outside: by memory, completions and frames alone.
 //!
-//! It is told plain [facts](fact), and knows neither RTL, model nor reference: nothing of it is shared with what it judges.
-//! Every [rule](rules) is a statement of the standard. What a rule assumes of a NIC's inside is as little as can be: a frame
-//! that arrived may wait, and may be dropped if the NIC [says so](What::Overflowed).
+//! It is told plain [facts](fact), and knows neither RTL, model nor reference: nothing of it is shared with what it
+//! judges. Every [rule](rules) is a statement of the standard. What a rule assumes of a NIC's inside is as little as
+//! can be: a frame that arrived may wait, and may be dropped if the NIC [says so](What::Overflowed).
 //!
 //! | module | what is in it |
 //! |---|---|

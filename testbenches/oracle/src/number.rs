@@ -3,8 +3,8 @@
 /// How many PSNs there are.
 const PSNS: i64 = 1 << 24;
 
-/// The number of the packet with this PSN that is nearest to the packet `near`, where number 0 has the PSN `first`. It is
-/// negative when the packet is before the first one.
+/// The number of the packet with this PSN that is nearest to the packet `near`, where number 0 has the PSN `first`.
+/// It is negative when the packet is before the first one.
 pub fn number(first: u32, psn: u32, near: u64) -> i64 {
     let near = near as i64;
     let ahead = (i64::from(psn) - i64::from(first) - near).rem_euclid(PSNS);

@@ -13,11 +13,12 @@ use crate::stats::Stats;
 /// What depends on the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long a frame may still leave a NIC after what ends its QP was seen, and a receive buffer may be on its way into
-    /// the NIC after it was posted.
+    /// How long a frame may still leave a NIC after what ends its QP was seen, and a receive buffer may be on its way
+    /// into the NIC after it was posted.
     pub grace: Ps,
-    /// Whether all bytes of a message have to be in the peer's memory when the sender completes it. With `false`, as of a
-    /// NIC that answers when it has accepted a packet and before its host takes the bytes, they are when the log ends.
+    /// Whether all bytes of a message have to be in the peer's memory when the sender completes it. With `false`, as
+    /// of a NIC that answers when it has accepted a packet and before its host takes the bytes, they are when the log
+    /// ends.
     pub written_first: bool,
 }
 
@@ -32,8 +33,8 @@ impl Default for Options {
 
 /// Judges a log of two NICs.
 ///
-/// Facts may be told in any order until [`Oracle::judge_until`] names a later time; facts of the same time are judged in the
-/// order in which they were told.
+/// Facts may be told in any order until [`Oracle::judge_until`] names a later time; facts of the same time are judged
+/// in the order in which they were told.
 pub struct Oracle<F> {
     pub(crate) options: Options,
     /// What the memory of a side holds where messages come from.

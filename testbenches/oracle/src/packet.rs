@@ -1,5 +1,5 @@
-//! What a frame says: Ethernet, VLANs, IP and UDP by `etherparse`, the transport headers by the few lines here (volume 1,
-//! 9.2 and 9.3).
+//! What a frame says: Ethernet, VLANs, IP and UDP by `etherparse`, the transport headers by the few lines here
+//! (volume 1, 9.2 and 9.3).
 
 use etherparse::{EtherType, LinkExtSlice, LinkSlice, NetSlice, SlicedPacket, TransportSlice};
 

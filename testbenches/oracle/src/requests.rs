@@ -9,8 +9,8 @@ use crate::number::{number, rnr_wait};
 use crate::packet::{Aeth, Packet};
 use crate::rules;
 
-/// The sender's half of a direction, as its frames show it. What arrived may not have been judged by the NIC yet, so what
-/// is kept here is the most that it can know.
+/// The sender's half of a direction, as its frames show it. What arrived may not have been judged by the NIC yet, so
+/// what is kept here is the most that it can know.
 #[derive(Debug)]
 pub struct Requests {
     qp: Qp,

@@ -22,8 +22,8 @@ pub struct Delay {
 /// Figures of what was judged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// By the sender's side and the number of the QP to which they go: bytes of requests on the wire, with preamble, FCS
-    /// and gap.
+    /// By the sender's side and the number of the QP to which they go: bytes of requests on the wire, with preamble,
+    /// FCS and gap.
     pub requests: BTreeMap<(usize, u32), u64>,
     /// By the sender's side and DSCP: bytes of all RoCE packets on the wire.
     pub classes: BTreeMap<(usize, u8), u64>,

@@ -1,5 +1,5 @@
-//! Model NICs, which are right, pass the oracle over a path that loses, breaks, doubles and delays frames; and the oracle
-//! finds what is changed in their logs.
+//! Model NICs, which are right, pass the oracle over a path that loses, breaks, doubles and delays frames; and the
+//! oracle finds what is changed in their logs.
 //!
 //! `ORACLE_CASES` and `ORACLE_FIRST` say how many cases are run, and the seed of the first.
 
@@ -35,8 +35,8 @@ fn judge(facts: &[Fact]) -> Result<(), Breach> {
     };
     let mut oracle = Oracle::new(options, source);
     facts.iter().cloned().for_each(|fact| oracle.tell(fact));
-    // Under go-back-0 a message that lacks a buffer for its last packet goes on for ever: its first ones are acknowledged
-    // anew each time, which gives the retries back.
+    // Under go-back-0 a message that lacks a buffer for its last packet goes on for ever: its first ones are
+    // acknowledged anew each time, which gives the retries back.
     match facts.last().is_some_and(|last| last.at < REST) {
         true => oracle.finish(),
         false => oracle.judge_until(Ps::MAX),
