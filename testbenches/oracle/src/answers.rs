@@ -24,7 +24,7 @@ pub struct Judged<'a> {
     /// Frames that arrived may have been dropped.
     pub lossy: bool,
     /// Time for which a buffer may wait until the NIC has it.
-    pub grace: Ps,
+    pub stall: Ps,
 }
 
 /// The receiver's half of a direction, as its frames show it. The NIC may still wait to judge what arrived, so what is
@@ -92,7 +92,7 @@ impl Answers {
         self.beyond = self.beyond.max(number + 1);
         if message.needs_buffer(number) && number <= self.could {
             let buffer = message.buffer.and_then(|index| judged.buffers.get(index));
-            if buffer.is_none_or(|(posted, _)| posted + judged.grace > at) {
+            if buffer.is_none_or(|(posted, _)| posted + judged.stall > at) {
                 self.short.insert(number);
             }
         }

@@ -5,6 +5,7 @@ use crate::breach::{Breach, Place};
 use crate::fact::{Buffer, Completion, Ps, Qp, Status};
 use crate::memory::Writing;
 use crate::message::Messages;
+use crate::oracle::Options;
 use crate::packet::Path;
 use crate::receive_queue::ReceiveQueue;
 use crate::requests::Requests;
@@ -87,11 +88,11 @@ pub struct Direction {
 }
 
 impl Direction {
-    fn new(sender: Qp, receiver: Qp, grace: Ps) -> Self {
+    fn new(sender: Qp, receiver: Qp, options: Options) -> Self {
         Self {
             messages: Messages::new(sender.mtu),
             buffers: vec![],
-            requests: Requests::new(sender, grace),
+            requests: Requests::new(sender, options),
             answers: Answers::new(receiver),
             writing: Writing::new(receiver.restart),
             sends: SendQueue::default(),
@@ -143,9 +144,9 @@ fn mirrored(qp: Qp) -> Qp {
 
 impl Connection {
     /// Of a QP whose peer is not open yet.
-    pub fn new(side: usize, qp: Qp, grace: Ps) -> Self {
-        let own = Direction::new(qp, mirrored(qp), grace);
-        let peer = Direction::new(mirrored(qp), qp, grace);
+    pub fn new(side: usize, qp: Qp, options: Options) -> Self {
+        let own = Direction::new(qp, mirrored(qp), options);
+        let peer = Direction::new(mirrored(qp), qp, options);
         let (ways, ends) = match side {
             0 => ([own, peer], [Some(End::new(qp)), None]),
             _ => ([peer, own], [None, Some(End::new(qp))]),
@@ -154,7 +155,7 @@ impl Connection {
     }
 
     /// Opens the peer, too.
-    pub fn join(&mut self, place: &Place, qp: Qp, grace: Ps) -> Result<(), Breach> {
+    pub fn join(&mut self, place: &Place, qp: Qp, options: Options) -> Result<(), Breach> {
         let side = place.side;
         let other = self.ends[1 - side].as_ref().map(|end| mirrored(end.qp));
         let agrees = other.is_none_or(|own| {
@@ -165,7 +166,7 @@ impl Connection {
             format!("{qp:?} is not the peer of {other:?}")
         })?;
         self.ends[side] = Some(End::new(qp));
-        self.ways[side].requests = Requests::new(qp, grace);
+        self.ways[side].requests = Requests::new(qp, options);
         self.ways[1 - side].answers = Answers::new(qp);
         self.ways[1 - side].writing = Writing::new(qp.restart);
         Ok(())

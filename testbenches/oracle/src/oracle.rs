@@ -13,9 +13,12 @@ use crate::stats::Stats;
 /// What depends on the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How long a frame may still leave a NIC after what ends its QP was seen, and a receive buffer may be on its way
-    /// into the NIC after it was posted.
+    /// How long a frame may still leave a NIC after what ends its QP was seen, and how long an answer may be on its way
+    /// through the NIC.
     pub grace: Ps,
+    /// How long a receive buffer may wait until the NIC has it, and a completion until the host has it: at least
+    /// the longest time for which hosts stall.
+    pub stall: Ps,
     /// Whether all bytes of a message have to be in the peer's memory when the sender completes it. With `false`, as
     /// of a NIC that answers when it has accepted a packet and before its host takes the bytes, they are when the log
     /// ends.
@@ -26,6 +29,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             grace: 5_000_000,
+            stall: 5_000_000,
             written_first: true,
         }
     }
@@ -211,12 +215,12 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         });
         let index = match waiting {
             Some(index) => {
-                self.connections[index].join(&place, qp, self.options.grace)?;
+                self.connections[index].join(&place, qp, self.options)?;
                 index
             }
             None => {
                 self.connections
-                    .push(Connection::new(side, qp, self.options.grace));
+                    .push(Connection::new(side, qp, self.options));
                 self.connections.len() - 1
             }
         };

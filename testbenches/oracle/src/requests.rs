@@ -6,6 +6,7 @@ use crate::breach::{Breach, Place};
 use crate::fact::{Ps, Qp};
 use crate::message::Messages;
 use crate::number::{number, rnr_wait};
+use crate::oracle::Options;
 use crate::packet::{Aeth, Packet};
 use crate::rules;
 
@@ -14,8 +15,7 @@ use crate::rules;
 #[derive(Debug)]
 pub struct Requests {
     qp: Qp,
-    /// Time for which an answer may wait in the NIC, and a failure until it is seen.
-    grace: Ps,
+    options: Options,
     /// The packet behind the last new one.
     pub top: u64,
     /// The packet sent last.
@@ -44,10 +44,10 @@ pub struct Requests {
 
 impl Requests {
     /// Of a QP that has sent nothing.
-    pub fn new(qp: Qp, grace: Ps) -> Self {
+    pub fn new(qp: Qp, options: Options) -> Self {
         Self {
             qp,
-            grace,
+            options,
             top: 0,
             last: None,
             acked: 0,
@@ -167,7 +167,7 @@ impl Requests {
             return;
         }
         // The answer is on its way through the NIC for a while, in which the timer still runs.
-        self.expired |= self.acked < self.top && self.runs_out(at + self.grace);
+        self.expired |= self.acked < self.top && self.runs_out(at + self.options.grace);
         self.acked = upto;
         self.progressed = Some(at);
         if !lossy {
@@ -183,7 +183,8 @@ impl Requests {
     }
 
     fn progress_is_new(&self, at: Ps) -> bool {
-        self.progressed.is_some_and(|time| at <= time + self.grace)
+        self.progressed
+            .is_some_and(|time| at <= time + self.options.stall)
     }
 
     /// Whether all retries can have been used up at `at`, by sequence NAKs and timeouts.

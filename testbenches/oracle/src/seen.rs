@@ -18,7 +18,7 @@ macro_rules! judged_answers {
             regions: &$oracle.regions[$side],
             writing: $way.writing.reached,
             lossy: $lossy,
-            grace: $oracle.options.grace,
+            stall: $oracle.options.stall,
         }
     };
 }

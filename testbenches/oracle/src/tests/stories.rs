@@ -346,3 +346,27 @@ fn a_timeout_that_an_answer_crossed_still_repeats() {
     log.complete_send(0, 0, Status::Success);
     log.holds();
 }
+
+#[test]
+fn a_host_that_stalls_takes_completions_late() {
+    let mut log = Log::new();
+    log.post(0, Operation::Write, 10);
+    log.lose(0, 0);
+    log.wait(TIMEOUT);
+    log.ask(0, 0);
+    log.write(0, 0);
+    log.wait(TIMEOUT);
+    // The NIC has given up; this answer comes too late, and the host learns it later still.
+    log.ack(0, 0);
+    log.wait(30 * US);
+    log.complete_send(0, 0, Status::RetryExceeded);
+    let stalls = |stall| crate::Options {
+        stall,
+        ..Default::default()
+    };
+    log.judge_with(stalls(40 * US)).unwrap();
+    assert_eq!(
+        log.judge_with(stalls(20 * US)).unwrap_err().rule.name,
+        "sends.cause"
+    );
+}

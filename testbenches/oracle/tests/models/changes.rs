@@ -35,7 +35,10 @@ impl Change {
 
     /// Whether it can be made at a fact.
     pub fn fits(self, facts: &[Fact], place: usize) -> bool {
-        let success = |fact: &Fact| matches!(&fact.what, What::Completed { completion, .. } if completion.status == Status::Success);
+        let success = |fact: &Fact| match &fact.what {
+            What::Completed { completion, .. } => completion.status == Status::Success,
+            _ => false,
+        };
         // Over IPv4 without tags: the opcode, and whether it is one of a request.
         let request = |bytes: &[u8]| bytes[42] != 0x11;
         let fact = &facts[place];
