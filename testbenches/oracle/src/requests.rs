@@ -107,17 +107,19 @@ impl Requests {
         Ok(())
     }
 
-    /// Uses up what may have sent the QP back.
+    /// Uses up what may have sent the QP back. The timeout comes first: the timer begins anew, while a NAK that came at
+    /// the same time may still send the QP back.
     fn cause(&mut self, at: Ps) -> bool {
-        if self.naks > 0 {
-            self.naks -= 1;
+        if self.runs_out(at) || std::mem::take(&mut self.expired) {
             return true;
         }
         if self.waits.front().is_some_and(|end| *end <= at) {
             self.waits.pop_front();
             return true;
         }
-        std::mem::take(&mut self.expired) || self.runs_out(at)
+        let nak = self.naks > 0;
+        self.naks = self.naks.saturating_sub(1);
+        nak
     }
 
     /// Whether the ACK timer can have run out at `at`.

@@ -370,3 +370,21 @@ fn a_host_that_stalls_takes_completions_late() {
         "sends.cause"
     );
 }
+
+#[test]
+fn a_timeout_and_a_nak_at_once_repeat_twice() {
+    let mut log = Log::new();
+    log.post(0, Operation::Write, 500);
+    log.lose(0, 0);
+    log.wait(TIMEOUT - 2 * US);
+    log.ask(0, 1);
+    log.nak(0, 0, 0x60);
+    log.lose(0, 0);
+    for number in 0..2 {
+        log.ask(0, number);
+        log.write(0, number);
+    }
+    log.ack(0, 1);
+    log.complete_send(0, 0, Status::Success);
+    log.holds();
+}
