@@ -13,9 +13,9 @@ use crate::time::Cycles;
 pub struct Written {
     /// Address of the first byte.
     pub va: u64,
-    /// Key.
+    /// Key; 0 from a model NIC, which names none.
     pub key: u32,
-    /// Whether the key is the peer's, as for a WRITE, as opposed to a receive buffer's.
+    /// Whether the key is the peer's, as for a WRITE, as opposed to a receive buffer's; `false` from a model NIC.
     pub remote: bool,
     /// The bytes.
     pub bytes: Vec<u8>,

@@ -676,7 +676,14 @@ impl Host {
         if let Some(overlay) = &mut self.overlay {
             overlay.write(va, bytes);
         }
-        if self.manual.is_some() {
+        if let Some(manual) = &mut self.manual {
+            // A packet of a model NIC, which names no key.
+            manual.written.push(Written {
+                va,
+                key: 0,
+                remote: false,
+                bytes: bytes.to_vec(),
+            });
             return;
         }
         let Some(place) = self.receiver_at(va) else {

@@ -263,6 +263,7 @@ fn names_in_the_architecture_exist() {
         // Commands, and crates that have other folders than their names.
         if name.starts_with("xoff ")
             || [
+                "xoff-oracle",
                 "xoff-verify",
                 "xoff-waves",
                 "--no-default-features",

@@ -52,7 +52,7 @@ fn imports_run_one_way() {
             assert!(Some(used) <= *own, "{user} uses {}", name(&line));
         }
     }
-    assert_eq!(count, 13, "packages of the workspace");
+    assert_eq!(count, 14, "packages of the workspace");
 }
 
 #[test]
@@ -83,4 +83,16 @@ fn the_command_is_built_without_what_tests_the_rtl() {
     for package in tests {
         assert!(verify.iter().any(|line| name(line) == package), "{package}");
     }
+}
+
+/// The oracle shares no type, and no mistake, with what it judges: it is built from none of the workspace's crates.
+#[test]
+fn the_oracle_knows_nothing_of_what_it_judges() {
+    let oracle = built_from(&["-p", "xoff-oracle"]);
+    let own = oracle.iter().filter(|line| place(line).is_some());
+    assert_eq!(
+        own.map(|line| name(line)).collect::<Vec<_>>(),
+        ["xoff-oracle"]
+    );
+    assert!(oracle.iter().any(|line| name(line) == "etherparse"));
 }

@@ -1,0 +1,83 @@
+//! What a request has to say: that of its work request.
+
+use crate::breach::{Breach, Place};
+use crate::message::{Message, Messages};
+use crate::packet::{Packet, Reth};
+use crate::rules;
+
+/// Whether a packet is one of a message by its opcode and length, whatever it carries.
+pub fn resembles(message: &Message, number: u64, mtu: u32, packet: &Packet) -> bool {
+    packet.opcode == message.opcode(number)
+        && packet.payload.len() as u64 == message.part(number, mtu).1
+}
+
+/// Judges a request by the message that it belongs to; `source` is the sender's memory.
+pub fn judge(
+    place: &Place,
+    messages: &Messages,
+    number: u64,
+    packet: &Packet,
+    source: &dyn Fn(u64) -> u8,
+) -> Result<(), Breach> {
+    let Some(message) = messages.of(number) else {
+        return place.breaks(
+            &rules::REQUEST_POSTED,
+            format!(
+                "PSN {:#x} is packet {number}, and {} are posted",
+                packet.psn,
+                messages.packets()
+            ),
+        );
+    };
+    let opcode = message.opcode(number);
+    place.holds(packet.opcode == opcode, &rules::REQUEST_OPCODE, || {
+        format!(
+            "PSN {:#x}: opcode {:#x}, not {opcode:#x}, of {:?}",
+            packet.psn, packet.opcode, message.work
+        )
+    })?;
+    let work = &message.work;
+    let (first, last) = (number == message.first, number + 1 == message.end);
+    let reth = (first && work.operation.writes()).then_some(Reth {
+        va: work.remote_va,
+        key: work.remote_key,
+        length: work.length,
+    });
+    let word = (last && work.operation.has_word()).then_some(work.immediate);
+    let solicited = last && work.solicited;
+    let right = (packet.reth, packet.word, packet.solicited) == (reth, word, solicited);
+    place.holds(right, &rules::REQUEST_HEADERS, || {
+        format!(
+            "PSN {:#x}: {:x?}, word {:x?}, solicited {}; right are {reth:x?}, {word:x?}, {solicited}",
+            packet.psn, packet.reth, packet.word, packet.solicited
+        )
+    })?;
+    let (start, length) = message.part(number, messages.mtu);
+    let pad = (length.wrapping_neg() & 3) as usize;
+    let sizes = (packet.payload.len() as u64, packet.pad);
+    place.holds(sizes == (length, pad), &rules::REQUEST_PAYLOAD, || {
+        format!(
+            "PSN {:#x}: payload and pad of {sizes:?} bytes, not {:?}",
+            packet.psn,
+            (length, pad)
+        )
+    })?;
+    let from = work.va.wrapping_add(start);
+    match differing(&packet.payload, from, source) {
+        None => Ok(()),
+        Some(wrong) => place.breaks(
+            &rules::REQUEST_PAYLOAD,
+            format!("PSN {:#x}, {wrong}", packet.psn),
+        ),
+    }
+}
+
+/// Says which is the first byte that is not the source's.
+pub fn differing(bytes: &[u8], from: u64, source: &dyn Fn(u64) -> u8) -> Option<String> {
+    let mut places = (from..).zip(bytes).enumerate();
+    let (offset, (va, byte)) = places.find(|(_, (va, byte))| source(*va) != **byte)?;
+    Some(format!(
+        "byte {offset} is {byte:#04x}, and at {va:#x} the source has {:#04x}",
+        source(va)
+    ))
+}

@@ -1,0 +1,91 @@
+//! Registered memory of a side, with what was registered before.
+
+use crate::fact::{Ps, Region};
+
+#[derive(Debug)]
+struct Entry {
+    region: Region,
+    since: Ps,
+    removing: bool,
+    removed: bool,
+}
+
+/// What an access needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// A receive buffer, or the source of a message: nothing but memory with its key.
+    Local {
+        /// Whether it is written.
+        write: bool,
+    },
+    /// A WRITE of the peer.
+    Remote,
+    /// A key to invalidate.
+    Invalidate,
+}
+
+/// Regions of a side.
+#[derive(Debug, Default)]
+pub struct Regions {
+    entries: Vec<Entry>,
+    /// Whether any region's removal has ever begun.
+    pub any_removed: bool,
+}
+
+impl Regions {
+    /// Adds one.
+    pub fn register(&mut self, region: Region, since: Ps) {
+        self.entries.push(Entry {
+            region,
+            since,
+            removing: false,
+            removed: false,
+        });
+    }
+
+    /// Begins to remove what has this key.
+    pub fn remove_begins(&mut self, key: u32) {
+        for entry in self.with_key(key) {
+            entry.removing = true;
+        }
+        self.any_removed = true;
+    }
+
+    /// Ends the removal of what has this key.
+    pub fn remove_ends(&mut self, key: u32) {
+        for entry in self.with_key(key) {
+            (entry.removing, entry.removed) = (true, true);
+        }
+        self.any_removed = true;
+    }
+
+    fn with_key(&mut self, key: u32) -> impl Iterator<Item = &mut Entry> {
+        (self.entries.iter_mut()).filter(move |entry| entry.region.key == key && !entry.removed)
+    }
+
+    /// Whether an access may be permitted now.
+    pub fn permits(&self, access: Access, key: u32, va: u64, length: u64) -> bool {
+        self.entries
+            .iter()
+            .any(|entry| !entry.removed && covers(&entry.region, access, key, va, length))
+    }
+
+    /// Whether an access could have been refused at any time since `since`.
+    pub fn may_refuse(&self, access: Access, key: u32, va: u64, length: u64, since: Ps) -> bool {
+        !self.entries.iter().any(|entry| {
+            !entry.removing
+                && entry.since <= since
+                && covers(&entry.region, access, key, va, length)
+        })
+    }
+}
+
+fn covers(region: &Region, access: Access, key: u32, va: u64, length: u64) -> bool {
+    let right = match access {
+        Access::Local { write } => !write || region.local_write,
+        Access::Remote => region.remote_write,
+        Access::Invalidate => return region.key == key,
+    };
+    let offset = va.wrapping_sub(region.base);
+    right && region.key == key && offset <= region.length && region.length - offset >= length
+}

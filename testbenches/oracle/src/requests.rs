@@ -1,0 +1,206 @@
+//! The requests of a QP on the wire, and the answers that reach it.
+
+use std::collections::VecDeque;
+
+use crate::breach::{Breach, Place};
+use crate::fact::{Ps, Qp};
+use crate::message::Messages;
+use crate::number::{number, rnr_wait};
+use crate::oracle::Options;
+use crate::packet::{Aeth, Packet};
+use crate::rules;
+
+/// The sender's half of a direction, as its frames show it. What arrived may not have been judged by the NIC yet, so
+/// what is kept here is the most that it can know.
+#[derive(Debug)]
+pub struct Requests {
+    qp: Qp,
+    options: Options,
+    /// The packet behind the last new one.
+    pub top: u64,
+    /// The packet sent last.
+    last: Option<u64>,
+    /// All packets before this one are acknowledged.
+    pub acked: u64,
+    /// Sequence NAKs that have sent nothing back yet.
+    naks: u32,
+    /// RNR NAKs that have sent nothing back yet: when each lets requests go on.
+    waits: VecDeque<Ps>,
+    /// The ACK timer began no earlier than here.
+    timer: Ps,
+    /// The ACK timer may have run out before the last progress, and what it made the QP repeat is still to come.
+    expired: bool,
+    /// The last progress.
+    progressed: Option<Ps>,
+    /// Without progress since then, with something outstanding.
+    waiting: Ps,
+    /// Sequence NAKs since the last progress.
+    naks_waiting: u32,
+    /// RNR NAKs since the last progress.
+    rnrs_waiting: u32,
+    /// The NAK that ends the QP: its code and the packet.
+    pub fatal: Option<(u8, u64)>,
+}
+
+impl Requests {
+    /// Of a QP that has sent nothing.
+    pub fn new(qp: Qp, options: Options) -> Self {
+        Self {
+            qp,
+            options,
+            top: 0,
+            last: None,
+            acked: 0,
+            naks: 0,
+            waits: VecDeque::new(),
+            timer: 0,
+            expired: false,
+            progressed: None,
+            waiting: 0,
+            naks_waiting: 0,
+            rnrs_waiting: 0,
+            fatal: None,
+        }
+    }
+
+    /// The number of a packet of this direction, if it is not before the first one.
+    pub fn number(&self, psn: u32) -> Option<u64> {
+        number(self.qp.first_psn, psn, self.top).try_into().ok()
+    }
+
+    /// Judges the place of a request among those before it. `lossy`: frames that arrived may have been dropped.
+    pub fn sent(&mut self, place: &Place, number: u64, lossy: bool) -> Result<(), Breach> {
+        let next = self.last.map_or(0, |last| last + 1);
+        let (last, top, acked) = (self.last, self.top, self.acked);
+        let order = || {
+            format!(
+                "packet {number} behind {last:?}; {top} new ones were sent, {acked} are acknowledged"
+            )
+        };
+        place.holds(number <= self.top, &rules::REQUEST_ORDER, order)?;
+        if number > next {
+            place.holds(number <= self.acked, &rules::REQUEST_ORDER, order)?;
+        }
+        if number < next {
+            let cause = self.cause(place.at);
+            place.holds(cause, &rules::REQUEST_REPEATED, || format!(
+                "{}; no NAK, the next RNR wait ends at {:?}, the ACK timer runs since {} for {:?}",
+                order(), self.waits.front(), self.timer, self.qp.timeout
+            ))?;
+            self.timer = place.at;
+        }
+        if number == self.top {
+            let outstanding = number + 1 - self.acked;
+            let fits = self
+                .qp
+                .window
+                .is_none_or(|window| outstanding <= window.into());
+            place.holds(fits, &rules::REQUEST_WINDOW, || {
+                format!("{outstanding} outstanding: {}", order())
+            })?;
+            if self.acked == self.top && !lossy || self.top == 0 {
+                (self.timer, self.waiting) = (place.at, place.at);
+            }
+            self.top += 1;
+        }
+        self.last = Some(number);
+        Ok(())
+    }
+
+    /// Uses up what may have sent the QP back. The timeout comes first: the timer begins anew, while a NAK that came at
+    /// the same time may still send the QP back.
+    fn cause(&mut self, at: Ps) -> bool {
+        if self.runs_out(at) || std::mem::take(&mut self.expired) {
+            return true;
+        }
+        if self.waits.front().is_some_and(|end| *end <= at) {
+            self.waits.pop_front();
+            return true;
+        }
+        let nak = self.naks > 0;
+        self.naks = self.naks.saturating_sub(1);
+        nak
+    }
+
+    /// Whether the ACK timer can have run out at `at`.
+    fn runs_out(&self, at: Ps) -> bool {
+        let end = |timeout| self.timer.saturating_add(timeout);
+        self.qp.timeout.is_some_and(|timeout| at >= end(timeout))
+    }
+
+    /// Notes an answer that arrived. `lossy`: it may have been dropped.
+    pub fn answered(
+        &mut self,
+        at: Ps,
+        packet: &Packet,
+        aeth: Aeth,
+        messages: &Messages,
+        lossy: bool,
+    ) {
+        let Some(number) = self.number(packet.psn) else {
+            return;
+        };
+        let nak = aeth.syndrome >> 5 != 0;
+        // A receiver of go-back-0 returns to the start of a message.
+        let low = match messages.of(self.acked) {
+            Some(message) if nak && self.qp.restart => message.first,
+            _ => self.acked,
+        };
+        if number < low && !lossy || number >= self.top {
+            return;
+        }
+        self.acknowledge(at, if nak { number } else { number + 1 }, lossy);
+        match (aeth.syndrome >> 5, aeth.syndrome & 31) {
+            (1, code) => {
+                self.rnrs_waiting += 1;
+                self.waits.push_back(at + rnr_wait(code));
+            }
+            (3, 0) => {
+                self.naks += 1;
+                self.naks_waiting += 1;
+            }
+            (3, code @ 1..=3) => self.fatal = self.fatal.or(Some((code, number))),
+            _ => {}
+        }
+    }
+
+    fn acknowledge(&mut self, at: Ps, upto: u64, lossy: bool) {
+        if upto <= self.acked {
+            return;
+        }
+        // The answer is on its way through the NIC for a while, in which the timer still runs.
+        self.expired |= self.acked < self.top && self.runs_out(at + self.options.grace);
+        self.acked = upto;
+        self.progressed = Some(at);
+        if !lossy {
+            (self.timer, self.waiting) = (at, at);
+            (self.naks_waiting, self.rnrs_waiting) = (0, 0);
+        }
+    }
+
+    /// Whether a work request that ends at packet `end` can have failed at `at`: it was not acknowledged, or what
+    /// acknowledged it came when it had failed.
+    pub fn can_fail(&self, at: Ps, end: u64) -> bool {
+        self.acked < end || self.progress_is_new(at)
+    }
+
+    fn progress_is_new(&self, at: Ps) -> bool {
+        self.progressed
+            .is_some_and(|time| at <= time + self.options.stall)
+    }
+
+    /// Whether all retries can have been used up at `at`, by sequence NAKs and timeouts.
+    pub fn retries_are_used_up(&self, at: Ps) -> bool {
+        let timeouts = match self.qp.timeout {
+            Some(timeout) => (at.saturating_sub(self.waiting)) / timeout.max(1),
+            None => 0,
+        };
+        self.progress_is_new(at) || timeouts + u64::from(self.naks_waiting) > self.qp.retries.into()
+    }
+
+    /// Whether all RNR retries can have been used up at `at`.
+    pub fn rnr_retries_are_used_up(&self, at: Ps) -> bool {
+        let used_up = self.progress_is_new(at) || self.rnrs_waiting > self.qp.rnr_retries.into();
+        self.qp.rnr_retries < 7 && used_up
+    }
+}
