@@ -13,6 +13,7 @@ use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use crate::endpoint::{Created, Endpoint, EndpointError, EndpointSetup, HostSetup, Kind};
+use crate::scenario::TcpSettings;
 
 /// The line's rate. Captures do not say theirs; nothing that is judged depends on it.
 const RATE: LineRate = LineRate::G40;
@@ -51,6 +52,7 @@ impl Bench {
             qps,
             pcie: PcieConfig::default(),
             congestion: None,
+            tcp: TcpSettings::default(),
         })?;
         nic.host_mut().take_over(Seed(SEED));
         Ok(Self {

@@ -24,7 +24,7 @@ use self::inlet::Inlet;
 use self::memory_table::MemoryTable;
 use self::outlet::Outlet;
 use self::pacing::Pacing;
-use self::path::{Draft, Path};
+use self::path::Path;
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::slots::Slots;
