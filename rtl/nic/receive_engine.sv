@@ -9,8 +9,9 @@
 //   verdict comes two cycles after the packet's step.
 // - Packets, receive buffers and failures wait while there is no room for what they may leave to be done. A receive
 //   buffer waits while its ring is full.
-// - While packets wait, at most one grant per `PacketsPerGrant` packets is requested: a QP's packet and its receive
-//   buffer take three cycles, and the shortest packets come every 3.28 cycles.
+// - While packets wait, or come one after the other of the QP that answers, at most one grant per `PacketsPerGrant`
+//   packets is requested: a QP's packet and its receive buffer take three cycles, and the shortest packets come every
+//   3.28 cycles.
 //
 // Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
 // payload that is written, once per beat.
@@ -159,15 +160,16 @@ module receive_engine
 
   localparam logic [5:0] PacketsPerGrant = 6'd16;
   logic [5:0] packets_q;  // packets since the last grant; saturates
-  logic [2:0] recent_q;  // cycles for which packets count as waiting: the next one is offered some cycles after the last
+  logic [2:0] recent_q;  // cycles for which a packet of the last one's QP counts as waiting: it is offered a bit later
+  logic [QpBits-1:0] recent_qp_q;
 
   assign wish[FromCommand] = command_valid_i;
-  assign wish[FromRecv]    = recv_valid_i && room && recv_room;
-  assign packet_wish       = packet_valid && room && carried_ready && refusals < 5'd8;
-  assign wish[FromPacket]  = packet_wish;
-  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || (!packet_wish && recent_q == '0));
-  assign wish[FromFail]    = fail_valid_i && room;
-  assign wish[FromRefuse]  = refuse_valid && room;
+  assign wish[FromRecv] = recv_valid_i && room && recv_room;
+  assign packet_wish = packet_valid && room && carried_ready && refusals < 5'd8;
+  assign wish[FromPacket] = packet_wish;
+  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || (!packet_wish && (recent_q == '0 || recent_qp_q != grant_qp)));
+  assign wish[FromFail] = fail_valid_i && room;
+  assign wish[FromRefuse] = refuse_valid && room;
 
   round_robin_arbiter #(
       .Count(6)
@@ -191,6 +193,10 @@ module receive_engine
     if (rst_i) recent_q <= '0;
     else if (packet_taken) recent_q <= 3'd4;
     else if (recent_q != '0) recent_q <= recent_q - 1'b1;
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (packet_taken) recent_qp_q <= packet_qp;
   end
 
   always_comb begin

@@ -10,7 +10,7 @@
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class takes
-//   another one while it holds no more than are left then, as the queues of a switch share its buffer: alone it gets
+//   another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it gets
 //   half of them, and however many classes hold theirs because they are paused, as much again is left for the next.
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
@@ -111,8 +111,7 @@ module transmit_slots
   always_comb begin
     for (int unsigned c = 0; c < 8; c++) none[c] = held_q[c] == '0;
     kept = 4'($countones(none & class_open_i));
-    for (int unsigned c = 0; c < 8; c++)
-    class_free_o[c] = none[c] || 32'(held_q[c]) + 32'(taken_q) + 32'(kept) <= Slots;
+    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = none[c] || 32'(held_q[c]) + 32'(taken_q) + 32'(kept) < Slots;
   end
 
   // Grants whose step has not come yet

@@ -294,7 +294,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
             .sum();
         // What the slots held goes at once; the rest at 20 Gb/s.
         let line = 2_000 * PERIOD_256_PS / 200;
-        let slots = 17 * 1_200;
+        let slots = 16 * 1_200;
         assert!(
             bytes < line / 2 + slots,
             "class {class}: {bytes} bytes behind a pause, {line} at line rate"

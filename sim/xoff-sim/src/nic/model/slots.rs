@@ -56,7 +56,7 @@ impl Slots {
     }
 
     /// Classes for which a slot is free, one bit each. `of_qps` are the classes of the open QPs: one slot is kept for
-    /// each of them that holds none, and a class takes another one while it holds no more than are left then.
+    /// each of them that holds none, and a class takes another one while it holds fewer than are left then.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
@@ -65,7 +65,7 @@ impl Slots {
         let none = (0..PRIORITIES).filter(|class| self.used_by[*class] == 0);
         let none = none.fold(0, of);
         let used = self.used + (none & of_qps).count_ones() as usize;
-        let more = (0..PRIORITIES).filter(|class| self.used_by[*class] + used <= self.slots);
+        let more = (0..PRIORITIES).filter(|class| self.used_by[*class] + used < self.slots);
         more.fold(none, of)
     }
 
