@@ -362,6 +362,15 @@ module nic_receive
   assign header_pop_o = header_valid & header_ready;
   assign progress_o   = release_valid;
 
+  // Requests that pile up: what is on its way between buffer and responder is less.
+  localparam int unsigned BacklogMin = 8;
+  logic backlog;
+
+  always_comb begin
+    backlog = 1'b0;
+    for (int unsigned b = 0; b < Buffers; b++) if (32'(headers_o[b]) >= BacklogMin) backlog = 1'b1;
+  end
+
   logic engine_idle;
   logic [Counters-1:0] engine_event;
 
@@ -406,6 +415,7 @@ module nic_receive
       .packet_qp_i       (header_qp),
       .packet_i          (header),
       .packet_ready_o    (header_ready),
+      .backlog_i         (backlog),
       .answer_class_i,
       .first_i           (ring_first),
       .last_i            (ring_last),

@@ -145,10 +145,9 @@ module nic_transmit
   logic send_valid, send_ready, unused_turn_moves;
 
   assign want[FromCommand] = command_valid_i;
-  assign want[FromAck] = ack_valid_i && completion_room_i;
-  assign want[FromWork]    = work_valid_i && completion_room_i && !full[work_qp_i] && !(step_valid && step_qp == work_qp_i);
-  assign want[FromSend] = send_valid;
-  assign want[FromFail] = fail_valid_i && completion_room_i;
+  assign want[FromAck]     = ack_valid_i && completion_room_i;
+  assign want[FromSend]    = send_valid;
+  assign want[FromFail]    = fail_valid_i && completion_room_i;
 
   logic [4:0][QpBits-1:0] want_qp;
   logic [1:0] inside_valid;
@@ -210,6 +209,10 @@ module nic_transmit
   logic [QpBits-1:0] left_qp;
   requester_context_t context_after;
   cycle_t unused_now;
+
+  // A step shows in `full` in the cycle after it.
+  assign want[FromWork] = work_valid_i && completion_room_i && !full[work_qp_i] &&
+      !(step_valid && step_qp == work_qp_i);
 
   gbn_requester #(
       .Qps     (Qps),

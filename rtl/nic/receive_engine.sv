@@ -9,9 +9,8 @@
 //   verdict comes two cycles after the packet's step.
 // - Packets, receive buffers and failures wait while there is no room for what they may leave to be done. A receive
 //   buffer waits while its ring is full.
-// - While packets wait, or come one after the other of the QP that answers, at most one grant per `PacketsPerGrant`
-//   packets is requested: a QP's packet and its receive buffer take three cycles, and the shortest packets come every
-//   3.28 cycles.
+// - While packets wait, and while they pile up (`backlog_i`), at most one grant per `PacketsPerGrant` packets is
+//   requested: a QP's packet and its receive buffer take three cycles, and the shortest packets come every 3.28 cycles.
 //
 // Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
 // payload that is written, once per beat.
@@ -71,6 +70,7 @@ module receive_engine
     input  logic     [Buffers-1:0][QpBits-1:0] packet_qp_i,
     input  waiting_t [Buffers-1:0]             packet_i,
     output logic     [Buffers-1:0]             packet_ready_o,
+    input  logic                               backlog_i,       // a part holds more than a few
 
     input class_t [Qps-1:0] answer_class_i,
 
@@ -130,7 +130,7 @@ module receive_engine
   logic event_valid, event_ready, room, recv_room, carried_ready;
   logic [2:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
-  logic grant_valid, packet_wish, refuse_valid;
+  logic grant_valid, may_take, packet_wish, refuse_valid;
   logic [QpBits-1:0] refuse_qp;
   refusal_t refusal;
   logic [4:0] refusals;  // that wait
@@ -160,16 +160,15 @@ module receive_engine
 
   localparam logic [5:0] PacketsPerGrant = 6'd16;
   logic [5:0] packets_q;  // packets since the last grant; saturates
-  logic [2:0] recent_q;  // cycles for which a packet of the last one's QP counts as waiting: it is offered a bit later
-  logic [QpBits-1:0] recent_qp_q;
 
   assign wish[FromCommand] = command_valid_i;
-  assign wish[FromRecv] = recv_valid_i && room && recv_room;
-  assign packet_wish = packet_valid && room && carried_ready && refusals < 5'd8;
-  assign wish[FromPacket] = packet_wish;
-  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || (!packet_wish && (recent_q == '0 || recent_qp_q != grant_qp)));
-  assign wish[FromFail] = fail_valid_i && room;
-  assign wish[FromRefuse] = refuse_valid && room;
+  assign wish[FromRecv]    = recv_valid_i && room && recv_room;
+  assign may_take          = room && carried_ready && refusals < 5'd8;
+  assign packet_wish       = packet_valid && may_take;
+  assign wish[FromPacket]  = packet_wish;
+  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
+  assign wish[FromFail]    = fail_valid_i && room;
+  assign wish[FromRefuse]  = refuse_valid && room;
 
   round_robin_arbiter #(
       .Count(6)
@@ -187,16 +186,6 @@ module receive_engine
   always_ff @(posedge clk_responder) begin
     if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
     else if (packet_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
-  end
-
-  always_ff @(posedge clk_responder) begin
-    if (rst_i) recent_q <= '0;
-    else if (packet_taken) recent_q <= 3'd4;
-    else if (recent_q != '0) recent_q <= recent_q - 1'b1;
-  end
-
-  always_ff @(posedge clk_responder) begin
-    if (packet_taken) recent_qp_q <= packet_qp;
   end
 
   always_comb begin
@@ -492,7 +481,7 @@ module receive_engine
     end
   end
 
-  assign idle_o = wish == '0 && recent_q == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
+  assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -500,7 +489,7 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || recent_q != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
+      .enable_i(rst_i || wish != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
           writer_moves || !answers_idle),
       .clk_o(clk_responder)
   );

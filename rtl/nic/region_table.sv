@@ -1,5 +1,5 @@
-// Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va
-// to va + bytes − 1 inside the region. Also tells whether a second key names a valid region that a peer may write, which
+// Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va to
+// va + bytes − 1 inside the region. Also tells whether a second key names a valid region that a peer may write, which
 // SEND with invalidate needs: a peer invalidates only what it has a right to (IBTA volume 1, 10.6.7.2).
 //
 // - A key is index · 256 + tag.

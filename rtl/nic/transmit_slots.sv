@@ -9,9 +9,10 @@
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
-// - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class takes
-//   another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it gets
-//   half of them, and however many classes hold theirs because they are paused, as much again is left for the next.
+// - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
+//   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
+//   gets half of them, and however many classes hold theirs because they are paused, as much again is left for the
+//   next.
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.

@@ -693,8 +693,8 @@ pub fn receive_buffer(settings: &HostSettings) -> u64 {
 /// Bytes around an IP packet in a frame: Ethernet header and FCS.
 const AROUND_IP: u64 = (EthernetRepr::LEN as u64) + FCS_BYTES;
 
-/// The largest frame of the flows, FCS included, those of TCP among them; that of 1,500 bytes of IP, with a tag, without
-/// flows.
+/// The largest frame of the flows, FCS included, those of TCP among them; that of 1,500 bytes of IP, with a tag,
+/// without flows.
 fn largest_frame(scenario: &Scenario) -> ByteCount {
     let version = |entry: &crate::scenario::HostEntry| scenario.settings_of(entry).ip;
     let ip = match scenario.hosts.iter().map(version).max() {

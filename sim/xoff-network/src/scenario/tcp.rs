@@ -25,9 +25,9 @@ pub enum TcpCongestion {
 /// TCP of the hosts with `nic = "tcp"`: the stack of the crate smoltcp behind a kernel that takes its time.
 ///
 /// A kernel's delay has a log-normal distribution with a median and a 99th percentile. It passes once for each message
-/// that is posted, and once for each burst of frames that arrives: those that come while the kernel is on its way to the
-/// first. A request of one segment and its answer pass four of them, and the defaults are calibrated: their sum has the
-/// p99 of 700 µs that SIGCOMM 2016 measured under light load (section 5.4).
+/// that is posted, and once for each burst of frames that arrives: those that come while the kernel is on its way to
+/// the first. A request of one segment and its answer pass four of them, and the defaults are calibrated: their sum has
+/// the p99 of 700 µs that SIGCOMM 2016 measured under light load (section 5.4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSettings {
@@ -42,8 +42,9 @@ pub struct TcpSettings {
     pub kernel_median: Duration,
     /// 99th percentile of the kernel's delay, at least the median.
     pub kernel_p99: Duration,
-    /// Least time until a retransmission by timer, 1 ms to 1 s, and the first one before a round trip was measured. Below
-    /// 1 s, which is RFC 6298's, the clock of the stack runs faster, so that CUBIC, which counts seconds, has 1 s only.
+    /// Least time until a retransmission by timer, 1 ms to 1 s, and the first one before a round trip was measured.
+    /// Below 1 s, which is RFC 6298's, the clock of the stack runs faster, so that CUBIC, which counts seconds, has 1 s
+    /// only.
     pub min_rto: Duration,
     /// Processor time that a segment with data costs its sender, the acknowledgement included. It is counted and delays
     /// nothing. Calibrated: 8 connections that send 40 Gb/s took 6 % of 32 cores in SIGCOMM 2016 (section 1).

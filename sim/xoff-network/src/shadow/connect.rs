@@ -134,8 +134,8 @@ impl Agreed {
     }
 }
 
-/// For the QP of each flow of requests the QP of its answers: the one most of whose answers have PSNs of these requests,
-/// if there is no other as good.
+/// For the QP of each flow of requests the QP of its answers: the one most of whose answers have PSNs of these
+/// requests, if there is no other as good.
 fn partners(packets: &[Packet], asked: &Flows, answered: &Flows) -> BTreeMap<(u128, u32), u32> {
     let psns_of = |places: &Vec<usize>| -> [BTreeSet<u32>; 2] {
         let requests = || places.iter().filter_map(|at| packets[*at].request());

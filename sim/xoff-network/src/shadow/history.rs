@@ -55,8 +55,8 @@ pub(super) struct History {
     complete: Vec<Complete>,
     /// The PSN that is expected behind each taken request, with its place.
     expected: Vec<(usize, Psn)>,
-    /// The place of the packet from which on nothing can be judged, because one before it is not in the capture although
-    /// the responder got it.
+    /// The place of the packet from which on nothing can be judged, because one before it is not in the capture
+    /// although the responder got it.
     pub lost_at_tap: Option<usize>,
     /// Requests that were lost behind the tap.
     pub lost_behind: u64,
@@ -184,8 +184,8 @@ impl History {
         self.complete.partition_point(|it| it.at <= at) as u32
     }
 
-    /// How many messages an answer at a place may count, from the first request on: those up to its PSN, and all that were
-    /// complete before it.
+    /// How many messages an answer at a place may count, from the first request on: those up to its PSN, and all that
+    /// were complete before it.
     pub fn messages(&self, answer: &Answer, at: usize) -> (u32, u32) {
         let most = self.complete.partition_point(|it| it.at < at);
         let acknowledged = |complete: &Complete| answer.acknowledges(complete.psn);
@@ -231,8 +231,8 @@ impl Seen {
         Fate::Taken
     }
 
-    /// Whether the responder took a request although one before it is not in the capture: it was acknowledged before the
-    /// missing one came.
+    /// Whether the responder took a request although one before it is not in the capture: it was acknowledged before
+    /// the missing one came.
     fn was_lost_at_tap(&self, place: usize, missing: Psn) -> bool {
         let (at, request) = self.requests[place];
         let later = &self.requests[place..];

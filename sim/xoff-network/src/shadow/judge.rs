@@ -113,8 +113,8 @@ fn data_of(history: &History, answer: &Answer) -> Option<&'static str> {
 }
 
 impl Sides<'_> {
-    /// Pairs answers of one kind to one PSN. Each of the capture's goes with the NIC's last one before it, because the NIC
-    /// is the faster one; what either has more is judged apart.
+    /// Pairs answers of one kind to one PSN. Each of the capture's goes with the NIC's last one before it, because the
+    /// NIC is the faster one; what either has more is judged apart.
     fn pair(&mut self) {
         let mut by_key: BTreeMap<(Class, u32), Vec<usize>> = BTreeMap::new();
         for (place, sent) in self.nic.iter().enumerate() {

@@ -98,7 +98,8 @@ impl Keyed {
     }
 }
 
-/// The memory of each key that some taken request names: the least that permits them all. Known regions are as they are.
+/// The memory of each key that some taken request names: the least that permits them all. Known regions are as they
+/// are.
 pub(super) fn regions<'a>(
     taken: impl Iterator<Item = &'a Planned>,
     known: &[KnownRegion],

@@ -49,7 +49,8 @@ use history::History;
 use judge::Verdict;
 use packet::Packet;
 
-/// How many READs and atomics a QP may have unanswered, if nothing says it: what Linux's `rdma_rxe` and most NICs grant.
+/// How many READs and atomics a QP may have unanswered, if nothing says it: what Linux's `rdma_rxe` and most NICs
+/// grant.
 pub const GRANTED: u16 = 16;
 
 /// What is to be done with a capture.

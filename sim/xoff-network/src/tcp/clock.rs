@@ -10,9 +10,9 @@ const TICKS: u128 = 1_000_000;
 /// `second` long, so that a tick is a millionth of it.
 ///
 /// The simulation's time is rounded up to whole ticks, and a deadline is met at the very time that its tick stands for.
-/// So a timer ends up to a tick late, for it was set in the tick that had begun, and up to a tick early if a frame wakes
-/// the stack in the tick before: a millionth of the timeout, since no timer of the stack is shorter than it. Frames
-/// themselves are not rounded: the stack answers at the time at which it is asked.
+/// So a timer ends up to a tick late, for it was set in the tick that had begun, and up to a tick early if a frame
+/// wakes the stack in the tick before: a millionth of the timeout, since no timer of the stack is shorter than it.
+/// Frames themselves are not rounded: the stack answers at the time at which it is asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StackClock {
     second: Duration,

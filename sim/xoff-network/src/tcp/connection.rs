@@ -208,8 +208,8 @@ impl Connection {
         // changed would hide from the sender that an ACK is a duplicate.
         self.take(&mut outcome);
         self.fill();
-        // With Nagle's rule the stack sends full segments alone, else whatever a window has room for, down to a byte. The
-        // end of what there is to send waits for nobody, as with TCP_NODELAY.
+        // With Nagle's rule the stack sends full segments alone, else whatever a window has room for, down to a byte.
+        // The end of what there is to send waits for nobody, as with TCP_NODELAY.
         for end in [false, true] {
             if end && !(1..self.segment).contains(&self.unsent()) {
                 break;

@@ -7,14 +7,14 @@
 //! | `clock` | the stack's microseconds and the simulation's picoseconds |
 //! | `kernel` | the distribution of the kernel's delay |
 //!
-//! A message is posted as on an RDMA NIC. The kernel takes it some time later and puts it into the connection's stream; it
-//! is complete when the peer has acknowledged its last byte. A frame that arrives wakes the kernel, which some time later
-//! hands that frame and all that have come until then to the stack, one by one; each gets its answer. Frames leave in the
-//! order in which the stack sends them, at line rate; the buffers of the connections bound how many wait.
+//! A message is posted as on an RDMA NIC. The kernel takes it some time later and puts it into the connection's stream;
+//! it is complete when the peer has acknowledged its last byte. A frame that arrives wakes the kernel, which some time
+//! later hands that frame and all that have come until then to the stack, one by one; each gets its answer. Frames
+//! leave in the order in which the stack sends them, at line rate; the buffers of the connections bound how many wait.
 //!
-//! What the stack does not have: ECN, SACK at the sender (receivers say which segments they have, and the sender goes by
-//! duplicate ACKs), delayed ACKs, which are switched off, and resets of unknown connections, whose frames are dropped and
-//! counted. PFC and PAUSE are counted and not obeyed.
+//! What the stack does not have: ECN, SACK at the sender (receivers say which segments they have, and the sender goes
+//! by duplicate ACKs), delayed ACKs, which are switched off, and resets of unknown connections, whose frames are
+//! dropped and counted. PFC and PAUSE are counted and not obeyed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;

@@ -61,8 +61,8 @@ fn messages_arrive_whole_and_are_complete_when_they_are_acknowledged() {
     assert_eq!(acks, sent + 1);
 }
 
-/// Every frame that a host sent has arrived at the other one or was dropped, and why is counted; every byte is there all
-/// the same.
+/// Every frame that a host sent has arrived at the other one or was dropped, and why is counted; every byte is there
+/// all the same.
 #[test]
 fn what_is_lost_on_the_way_is_counted_and_comes_again() {
     let mut scenario = pair(100, 100_000);
@@ -117,7 +117,8 @@ fn what_is_lost_on_the_way_is_counted_and_comes_again() {
     assert_eq!(arrived, data + sum(flow.to) + 2, "{named:?}");
 }
 
-/// Goodput of a flow without end over a path of `rtt`, of whose frames one in `one_in` is lost, in segments a round trip.
+/// Goodput of a flow without end over a path of `rtt`, of whose frames one in `one_in` is lost, in segments a round
+/// trip.
 fn window(rtt: Duration, one_in: u32, change: impl FnOnce(&mut Scenario)) -> f64 {
     let mut scenario = pair(1, 1_000_000);
     scenario.flows[0].count = None;
@@ -195,8 +196,8 @@ fn two_flows_share_a_port_evenly() {
     assert!(sum > 8.0, "{rates:?}");
 }
 
-/// RDMA from r0 to r1 and TCP from c to d over one link between two switches, whose class 0 holds little; and RDMA from r2
-/// to r3 at ports of their own.
+/// RDMA from r0 to r1 and TCP from c to d over one link between two switches, whose class 0 holds little; and RDMA from
+/// r2 to r3 at ports of their own.
 fn beside() -> Scenario {
     let mut scenario = Scenario::new("beside", Duration::from_ms(3));
     for name in ["r0", "r1", "r2", "r3", "c", "d"] {
@@ -236,9 +237,9 @@ fn beside() -> Scenario {
     scenario
 }
 
-/// On a wire that they share RDMA waits for TCP's frames, as weights say. Nothing else of RDMA changes: none of its frames
-/// is dropped or sent again, nobody pauses TCP's class or pauses because of it, and at other ports of the same switch
-/// everything happens at the same picosecond as without TCP.
+/// On a wire that they share RDMA waits for TCP's frames, as weights say. Nothing else of RDMA changes: none of its
+/// frames is dropped or sent again, nobody pauses TCP's class or pauses because of it, and at other ports of the same
+/// switch everything happens at the same picosecond as without TCP.
 #[test]
 fn tcp_drops_its_own_frames_and_touches_none_of_rdma() {
     let whole = ran(&beside());

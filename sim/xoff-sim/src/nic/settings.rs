@@ -52,8 +52,8 @@ impl BufferParts {
     pub const CELL: u64 = 64;
 
     /// Divides a buffer of `bytes` for these lossless classes, one bit each: an eighth for all other classes; the rest
-    /// in equal parts, one for each lossless class. Where all classes are lossless, the last one has that eighth. Without
-    /// a lossless class all is one part.
+    /// in equal parts, one for each lossless class. Where all classes are lossless, the last one has that eighth.
+    /// Without a lossless class all is one part.
     pub fn new(lossless: u8, bytes: u64) -> Self {
         let parts = (lossless.count_ones() as usize).min(BUFFERS - 1);
         let mut divided = Self::default();

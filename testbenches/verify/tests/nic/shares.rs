@@ -1,5 +1,5 @@
-//! Classes share the transmit slots (rtl/nic/README.md): one is kept for each class of an open QP that holds none, and a
-//! class takes another one while it holds fewer than are left.
+//! Classes share the transmit slots (rtl/nic/README.md): one is kept for each class of an open QP that holds none, and
+//! a class takes another one while it holds fewer than are left.
 //!
 //! A slot is held from the grant of a packet until its payload has been read and sent. With a bus so slow that a round
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
@@ -21,8 +21,8 @@ const SLOTS: usize = 32;
 const MTU: (u32, u8) = (256, 0);
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
 
-/// Slots that one class gets beside others that are open and have nothing to send: it takes one more while n, those that
-/// it has, are fewer than SLOTS − n − others.
+/// Slots that one class gets beside others that are open and have nothing to send: it takes one more while n, those
+/// that it has, are fewer than SLOTS − n − others.
 fn share(others: usize) -> usize {
     (SLOTS - others).div_ceil(2)
 }

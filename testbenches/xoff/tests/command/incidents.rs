@@ -529,8 +529,8 @@ fn pingmesh_finds_what_is_wrong() {
     }
 }
 
-/// TCP beside RDMA's load is as slow as before, and RDMA waits for it; without the load, or with the load in TCP's class,
-/// that is not so.
+/// TCP beside RDMA's load is as slow as before, and RDMA waits for it; without the load, or with the load in TCP's
+/// class, that is not so.
 #[test]
 fn latency() {
     let broken = |settings: &[(&str, &str)]| -> Vec<String> {

@@ -416,9 +416,9 @@ impl ModelNic {
         }
     }
 
-    /// Has all QPs answer READs and atomics, at most `granted` unanswered at a time in each (`max_dest_rd_atomic`), 1 or
-    /// more. Without it, the NIC refuses them as the RTL does. Forgets what is under way, so it is for NICs without open
-    /// QPs.
+    /// Has all QPs answer READs and atomics, at most `granted` unanswered at a time in each (`max_dest_rd_atomic`), 1
+    /// or more. Without it, the NIC refuses them as the RTL does. Forgets what is under way, so it is for NICs without
+    /// open QPs.
     pub fn answer_reads(&mut self, granted: u16) {
         self.answered = vec![Answered::new(granted); self.qps.len()];
     }

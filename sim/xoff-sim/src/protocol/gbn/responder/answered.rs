@@ -281,8 +281,8 @@ impl Answered {
 }
 
 impl ResponderQp {
-    /// Takes a READ or an atomic. `allowed` is whether the key permits it. Returns the step, and the request if it is to
-    /// be answered: by [`Answered::answer`], when the QP's earlier writes are in memory.
+    /// Takes a READ or an atomic. `allowed` is whether the key permits it. Returns the step, and the request if it is
+    /// to be answered: by [`Answered::answer`], when the QP's earlier writes are in memory.
     pub fn ask(
         &mut self,
         arrival: &Arrival,
