@@ -237,7 +237,7 @@ impl Found<'_> {
     fn mtu_shown(&self, packets: &[Packet]) -> Option<u32> {
         let full = |at: &usize| {
             let packet = &packets[*at];
-            let request = packet.request().filter(|it| is_full(it));
+            let request = packet.request().filter(is_full);
             let payload = u32::from(packet.frame.payload_bytes?);
             let answer = packet.answer().filter(|it| {
                 [Opcode::RC_READ_RESP_FIRST, Opcode::RC_READ_RESP_MIDDLE].contains(&it.opcode)
