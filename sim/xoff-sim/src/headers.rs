@@ -1,13 +1,15 @@
 //! The header fields that a switch, or a fault rule, reads: addresses, tag, IP, ports, BTH. Frames are not validated
 //! here; the reference parser does that.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
+use std::ops::Range;
 
 use bytes::BytesMut;
 
 use crate::wire::{
     Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_TCP, IP_PROTOCOL_UDP, Ipv4, Ipv6,
     MIN_FRAME_BYTES, MacAddr, Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr,
+    address_of,
 };
 
 /// The headers of a frame, as far as they are present.
@@ -52,11 +54,8 @@ pub struct IpFields {
 
 impl IpFields {
     /// The destination.
-    pub fn destination(&self) -> IpAddr {
-        match self.version {
-            6 => Ipv6Addr::from(self.dst).into(),
-            _ => Ipv4Addr::from(self.dst as u32).into(),
-        }
+    pub const fn destination(&self) -> IpAddr {
+        address_of(self.dst, self.version == 4)
     }
 }
 
@@ -112,23 +111,29 @@ impl Headers {
         Some(headers)
     }
 
+    /// The payload of the IP packet, by its length field: from the transport header on, which fragments other than the
+    /// first do not have. It may end behind the frame, if that is cut.
+    pub fn transport_range(&self, frame: &[u8]) -> Option<Range<usize>> {
+        let ip = self.ip?;
+        let header = frame.get(ip.offset..)?;
+        if ip.version == 6 {
+            let start = ip.offset + Ipv6::<&[u8]>::LEN;
+            let length = usize::from(Ipv6::new_checked(header).ok()?.payload_length());
+            return Some(start..start + length);
+        }
+        let ipv4 = Ipv4::new_checked(header).ok()?;
+        let start = ip.offset + ipv4.header()?.len();
+        Some(start..ip.offset + usize::from(ipv4.total_length()))
+    }
+
     /// The range that the ICRC of a RoCEv2 packet protects after the UDP header, including the ICRC itself: from the
     /// BTH to the end of the IP packet. For any other frame, everything after the Ethernet header.
-    pub fn protected(&self, frame: &[u8]) -> std::ops::Range<usize> {
-        let udp = crate::wire::UdpRepr::LEN;
-        let ends = self.ip.zip(self.bth).and_then(|(ip, _)| {
-            let header = frame.get(ip.offset..)?;
-            if ip.version == 6 {
-                let ipv6 = Ipv6::<&[u8]>::LEN;
-                let length = usize::from(Ipv6::new_checked(header).ok()?.payload_length());
-                return Some((ip.offset + ipv6 + udp, ip.offset + ipv6 + length));
-            }
-            let ipv4 = Ipv4::new_checked(header).ok()?;
-            let start = ip.offset + ipv4.header()?.len() + udp;
-            Some((start, ip.offset + usize::from(ipv4.total_length())))
-        });
-        let all = (Ethernet::<&[u8]>::LEN.min(frame.len()), frame.len());
-        let (start, end) = ends.unwrap_or(all);
+    pub fn protected(&self, frame: &[u8]) -> Range<usize> {
+        let packet = self.bth.and_then(|_| self.transport_range(frame));
+        let (start, end) = match packet {
+            Some(transport) => (transport.start + crate::wire::UdpRepr::LEN, transport.end),
+            None => (Ethernet::<&[u8]>::LEN.min(frame.len()), frame.len()),
+        };
         // If the length field is wrong, the range covers at least the BTH.
         let least = start + usize::from(self.bth.is_some()) * crate::wire::BthRepr::LEN;
         start..end.clamp(least, frame.len().max(least))

@@ -1,11 +1,10 @@
 //! A frame as a JSON line. The keys are a stable interface: programs read them, and `xoff encode` accepts them.
 
 use std::fmt::Write as _;
-use std::net::{Ipv4Addr, Ipv6Addr};
 
 use serde::{Serialize, Serializer};
 use xoff_sim::wire::frame::{IpKind, ParsedFrame};
-use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC};
+use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, address_of};
 use xoff_waves::capture::{Direction, Interface, Link, Tunnel};
 
 use crate::decode::{Seen, Segment};
@@ -340,10 +339,7 @@ impl Row {
 /// Returns source and destination: IP addresses, or else MAC addresses, or `None`.
 pub fn addresses(frame: &ParsedFrame) -> Option<(String, String)> {
     if let Some(ip) = frame.ip {
-        let text = |address: u128| match ip.kind {
-            IpKind::V4 => Ipv4Addr::from(address as u32).to_string(),
-            IpKind::V6 | IpKind::Grh => Ipv6Addr::from(address).to_string(),
-        };
+        let text = |bits| address_of(bits, ip.kind == IpKind::V4).to_string();
         return Some((text(ip.src), text(ip.dst)));
     }
     frame

@@ -100,24 +100,16 @@ impl Bench {
         self.nic.host_mut().post_recv(at, index, recv);
     }
 
-    /// When the last bit of a frame may arrive that begins now.
-    pub fn earliest_end(&self, bytes: usize) -> Time {
-        Frame::sent(Bytes::from(vec![0; bytes]), self.now, RATE).end
-    }
-
     /// Runs until `until`.
     pub fn run_until(&mut self, until: Time) {
         self.advance(until, &mut VecDeque::new());
     }
 
-    /// Has a frame arrive whose last bit comes at `end`, which is not before [`now`](Self::now).
-    pub fn arrive(&mut self, bytes: Bytes, end: Time) {
-        let frame = Frame {
-            bytes,
-            fcs_ok: true,
-            start: self.now,
-            end,
-        };
+    /// Has a frame arrive whose last bit comes at `time`, or as soon as it can if it begins now.
+    pub fn arrive(&mut self, bytes: Bytes, time: Time) {
+        let mut frame = Frame::sent(bytes, self.now, RATE);
+        frame.end = frame.end.max(time);
+        let end = frame.end;
         let mut inbox = VecDeque::from([Arrival::new(PortId(0), frame)]);
         self.advance(end + Duration::from_ps(1), &mut inbox);
     }

@@ -30,8 +30,6 @@ pub(super) struct Agreed {
     pub ends: [End; 2],
     /// Path MTU in bytes.
     pub mtu: u32,
-    /// How many READs and atomics each end may have outstanding at the other.
-    pub granted: [u8; 2],
 }
 
 struct Message<'a> {
@@ -42,7 +40,7 @@ struct Message<'a> {
 }
 
 fn message(packet: &Packet) -> Option<Message<'_>> {
-    let (ip, bth, _) = packet.roce()?;
+    let (ip, bth, _) = packet.roce?;
     let mad = &packet.frame.payload[..];
     let whole = bth.dest_qp.get() == QP1 && mad.len() >= MAD_HEADER + 64 && mad[1] == CLASS;
     whole.then(|| Message {
@@ -81,7 +79,6 @@ pub(super) fn agreed(packets: &[Packet]) -> Vec<Agreed> {
                 },
             ],
             mtu: 128 << (asked.body[50] >> 4),
-            granted: [reply.body[24], reply.body[25]],
         };
         // Messages come again when they are lost.
         if !found.contains(&one) {

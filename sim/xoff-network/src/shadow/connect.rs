@@ -78,16 +78,16 @@ pub(super) struct Sorted {
 pub(super) fn sort(packets: &[Packet], side: u128, agreed: &[Agreed], known: &[Known]) -> Sorted {
     let (mut asked, mut answered) = (Flows::new(), Flows::new());
     for (at, packet) in packets.iter().enumerate() {
-        let Some((ip, bth, _)) = packet.roce() else {
+        let Some((ip, bth, _)) = packet.roce else {
             continue;
         };
-        if ip.dst == side && packet.request().is_some() {
+        if ip.dst == side && packet.request.is_some() {
             asked
                 .entry((ip.src, bth.dest_qp.get()))
                 .or_default()
                 .push(at);
         }
-        if ip.src == side && packet.answer().is_some() {
+        if ip.src == side && packet.answer.is_some() {
             answered
                 .entry((ip.dst, bth.dest_qp.get()))
                 .or_default()
@@ -138,7 +138,7 @@ impl Agreed {
 /// requests, if there is no other as good.
 fn partners(packets: &[Packet], asked: &Flows, answered: &Flows) -> BTreeMap<(u128, u32), u32> {
     let psns_of = |places: &Vec<usize>| -> [BTreeSet<u32>; 2] {
-        let requests = || places.iter().filter_map(|at| packets[*at].request());
+        let requests = || places.iter().filter_map(|at| packets[*at].request);
         let own = requests().map(|request| request.psn.get());
         // Of a READ, whose MTU is not known yet, as many as it may have answers.
         let all = requests().flat_map(|request| {
@@ -153,7 +153,7 @@ fn partners(packets: &[Packet], asked: &Flows, answered: &Flows) -> BTreeMap<(u1
     let mut votes: Vec<(usize, (u128, u32), u32)> = Vec::new();
     for ((peer, qp), places) in answered {
         let answers: Vec<u32> = (places.iter())
-            .filter_map(|at| packets[*at].answer())
+            .filter_map(|at| packets[*at].answer.as_ref())
             .map(|answer| answer.psn.get())
             .collect();
         for (key, psns) in psns.iter().filter(|(key, _)| key.0 == *peer) {
@@ -193,7 +193,7 @@ impl Found<'_> {
     ) -> Connection {
         let (peer, qpn, peer_qpn) = self.key;
         let known = known.copied().unwrap_or_default();
-        let begins = |at: &&usize| packets[**at].request().is_some_and(|it| it.begins());
+        let begins = |at: &&usize| packets[**at].request.is_some_and(|it| it.begins());
         let told = (known.first_psn.map(Psn::wrapping)).or(agreed.map(|(psn, _)| psn));
         let skipped = match told {
             Some(_) => 0,
@@ -203,16 +203,15 @@ impl Found<'_> {
             }
         };
         let requests = self.requests[skipped..].to_vec();
-        let first = requests.first().and_then(|at| packets[*at].request());
+        let first = requests.first().and_then(|at| packets[*at].request);
         let shown = self.mtu_shown(packets);
         let mtu = known.mtu.or(agreed.map(|(_, mtu)| mtu)).or(shown);
-        let rnr_timer =
-            self.answers
-                .iter()
-                .find_map(|at| match packets[*at].answer()?.syndrome?.meaning() {
-                    SyndromeMeaning::RnrNak(timer) => Some(timer.code()),
-                    _ => None,
-                });
+        let rnr_timer = self.answers.iter().find_map(|at| {
+            match packets[*at].answer.as_ref()?.syndrome?.meaning() {
+                SyndromeMeaning::RnrNak(timer) => Some(timer.code()),
+                _ => None,
+            }
+        });
         Connection {
             peer,
             qpn,
@@ -237,9 +236,9 @@ impl Found<'_> {
     fn mtu_shown(&self, packets: &[Packet]) -> Option<u32> {
         let full = |at: &usize| {
             let packet = &packets[*at];
-            let request = packet.request().filter(is_full);
+            let request = packet.request.filter(is_full);
             let payload = u32::from(packet.frame.payload_bytes?);
-            let answer = packet.answer().filter(|it| {
+            let answer = packet.answer.as_ref().filter(|it| {
                 [Opcode::RC_READ_RESP_FIRST, Opcode::RC_READ_RESP_MIDDLE].contains(&it.opcode)
             });
             (request.is_some() || answer.is_some()).then_some(payload)

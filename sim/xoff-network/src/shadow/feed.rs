@@ -7,11 +7,11 @@ use bytes::Bytes;
 use xoff_sim::headers::Headers;
 use xoff_sim::nic::{Address, QpSettings};
 use xoff_sim::protocol::gbn::{Recv, RequesterConfig, ResponderConfig, mtu_bytes};
-use xoff_sim::protocol::{icrc, parse};
+use xoff_sim::protocol::icrc;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{
-    BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, UdpRepr,
+    BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, address_of,
 };
 
 use super::Error;
@@ -19,7 +19,7 @@ use super::bench::Bench;
 use super::connect::Connection;
 use super::history::{History, Planned};
 use super::memory::{Keyed, RECEIVE};
-use super::packet::{Answer, Class, Packet};
+use super::packet::{Answer, Class, Packet, Recorded};
 
 /// How long before a frame software of the host does what the frame needs.
 const BEFORE: Duration = Duration::from_us(1);
@@ -175,7 +175,7 @@ impl<'a> Feeder<'a> {
             let port = it.ports.map(|(_, port)| port);
             it.ip.is_some_and(|ip| ip.dst == self.side) && port == Some(UDP_PORT_ROCE)
         });
-        to && packet.roce().is_none()
+        to && packet.roce.is_none()
     }
 
     fn request(&mut self, time: Time, number: usize, planned: &Planned) -> Result<(), Error> {
@@ -244,8 +244,7 @@ impl<'a> Feeder<'a> {
                 padded.into()
             }
         };
-        let end = time.max(self.bench.earliest_end(bytes.len()));
-        self.bench.arrive(bytes, end);
+        self.bench.arrive(bytes, time);
     }
 
     /// Gives memory the content that the answers to a request show.
@@ -256,9 +255,9 @@ impl<'a> Feeder<'a> {
         };
         let behind = connection.answers.partition_point(|it| it <= at);
         let answers = connection.answers[behind..].iter();
-        let answers = answers.filter_map(|it| self.packets[*it].answer());
+        let answers = answers.filter_map(|it| self.packets[*it].answer.as_ref());
         if request.is_atomic() {
-            let own = |it: &Answer| it.class() == Class::Atomic && it.psn == request.psn;
+            let own = |it: &&Answer| it.class() == Class::Atomic && it.psn == request.psn;
             let original = answers.filter(own).find_map(|it| it.original);
             if let Some(original) = original.filter(|_| planned.new) {
                 self.write(va, &original.to_le_bytes());
@@ -279,7 +278,7 @@ impl<'a> Feeder<'a> {
             let own = answer.class() == Class::Read && ahead >= 0;
             if own && std::mem::take(&mut missing[ahead as usize]) {
                 let offset = u64::from(mtu) * ahead as u64;
-                found.push((va.wrapping_add(offset), answer.payload));
+                found.push((va.wrapping_add(offset), answer.payload.clone()));
             }
         }
         for (va, payload) in found {
@@ -320,15 +319,12 @@ impl<'a> Feeder<'a> {
         let invalidated = request.invalidates.map(|key| self.key(key, planned));
         let qpn = self.lines[number].qpn;
         let mut bytes = packet.bytes.to_vec();
-        let Some(ip) = Headers::at(&bytes).and_then(|headers| headers.ip) else {
+        let headers = Headers::at(&bytes);
+        let Some((headers, ip)) = headers.and_then(|headers| Some((headers, headers.ip?))) else {
             return bytes.into();
         };
-        let header = match ip.version {
-            4 => usize::from(bytes[ip.offset] & 0xF) * 4,
-            _ => 40,
-        };
-        let udp = ip.offset + header;
-        let bth = udp + UdpRepr::LEN;
+        let protected = headers.protected(&bytes);
+        let (bth, end) = (protected.start, protected.end - ICRC_BYTES);
         let ext = bth + BthRepr::LEN;
         bytes[bth + 5..bth + 8].copy_from_slice(&qpn.to_be_bytes()[1..]);
         // In both headers that have one, the key follows the address.
@@ -338,8 +334,6 @@ impl<'a> Feeder<'a> {
         if let Some(key) = invalidated {
             bytes[ext..ext + 4].copy_from_slice(&key.to_be_bytes());
         }
-        let datagram = u16::from_be_bytes([bytes[udp + 4], bytes[udp + 5]]);
-        let end = udp + usize::from(datagram) - ICRC_BYTES;
         let kind = match ip.version {
             4 => IpKind::V4,
             _ => IpKind::V6,
@@ -353,21 +347,17 @@ impl<'a> Feeder<'a> {
     /// Takes the NIC's answers.
     fn collect(&mut self) {
         for bytes in self.bench.take() {
-            let frame = parse(&bytes);
-            let packet = Packet {
+            let packet = Packet::new(&Recorded {
                 number: 0,
                 time: Time::ZERO,
                 bytes,
-                frame,
-            };
-            let to = packet
-                .roce()
-                .map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
+            });
+            let to = packet.roce.map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
             let line = self
                 .lines
                 .iter()
                 .position(|line| to == Some((line.connection.peer, line.connection.peer_qpn)));
-            match line.zip(packet.answer()) {
+            match line.zip(packet.answer) {
                 Some((number, mut answer)) => {
                     let before = self.lines[number].msn;
                     answer.msn = answer.msn.map(|msn: Msn| msn.advance(before));
@@ -383,7 +373,7 @@ impl<'a> Feeder<'a> {
 /// Settings of the QP of a connection: those that its requests show.
 fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSettings {
     let packet = connection.requests.first().map(|at| &packets[*at]);
-    let roce = packet.and_then(Packet::roce);
+    let roce = packet.and_then(|it| it.roce);
     let eth = packet.and_then(|it| it.frame.eth.clone());
     let (src, dst) = eth
         .as_ref()
@@ -391,11 +381,8 @@ fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSett
     let tags = eth.map_or_else(Vec::new, |it| it.tags);
     let ip = roce.map(|(ip, ..)| ip);
     let address = |mac: MacAddr, ip: IpAddr| Address { mac, ip };
-    let kind = ip.map_or(IpKind::V4, |it| it.kind);
-    let of = |bits: u128| match kind {
-        IpKind::V4 => IpAddr::V4((bits as u32).into()),
-        _ => IpAddr::V6(bits.into()),
-    };
+    let is_v4 = ip.is_none_or(|it| it.kind == IpKind::V4);
+    let of = |bits: u128| address_of(bits, is_v4);
     let mtu = (0..5).find(|code| mtu_bytes(*code) == connection.mtu);
     let mtu = mtu.unwrap_or(4);
     QpSettings {

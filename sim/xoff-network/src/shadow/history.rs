@@ -79,10 +79,10 @@ impl History {
         let answers = connection.answers.iter();
         let seen = Seen {
             requests: requests
-                .filter_map(|at| Some((*at, packets[*at].request()?)))
+                .filter_map(|at| Some((*at, packets[*at].request?)))
                 .collect(),
             answers: answers
-                .filter_map(|at| Some((*at, packets[*at].answer()?)))
+                .filter_map(|at| Some((*at, packets[*at].answer.clone()?)))
                 .collect(),
             mtu: connection.mtu,
         };

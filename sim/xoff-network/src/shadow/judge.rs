@@ -64,7 +64,7 @@ pub(super) fn judge(
     let mut verdict = Verdict::default();
     let end = history.lost_at_tap.unwrap_or(usize::MAX);
     let mut capture: Vec<(usize, Answer)> = (connection.answers.iter())
-        .filter_map(|at| Some((*at, packets[*at].answer()?)))
+        .filter_map(|at| Some((*at, packets[*at].answer.clone()?)))
         .collect();
     let judged = capture.partition_point(|(at, _)| *at < end);
     verdict.unjudged = (capture.len() - judged) as u64;

@@ -19,7 +19,8 @@ use std::net::IpAddr;
 use serde::Serialize;
 use thiserror::Error;
 use xoff_sim::nic::Address;
-use xoff_sim::wire::{Opcode, address_bits};
+use xoff_sim::wire::frame::{IpHead, IpKind};
+use xoff_sim::wire::{Opcode, address_bits, address_of};
 
 use crate::endpoint::{EndpointError, Endpoints};
 use crate::scenario::NicKind;
@@ -293,9 +294,10 @@ fn own_address(connections: &[Connection], packets: &[Packet], ip: IpAddr) -> Op
 
 fn nothing(packets: &[Packet], side: IpAddr, not_judged: &NotJudged) -> Error {
     let bits = address_bits(side);
-    let ips = || packets.iter().filter_map(Packet::roce).map(|(ip, ..)| ip);
+    let ips = || packets.iter().filter_map(|it| it.roce).map(|(ip, ..)| ip);
     if !ips().any(|ip| ip.dst == bits) {
-        let mut others: Vec<String> = ips().map(|ip| text(ip.dst, ip.kind)).collect();
+        let text = |ip: IpHead| address_of(ip.dst, ip.kind == IpKind::V4).to_string();
+        let mut others: Vec<String> = ips().map(text).collect();
         others.sort();
         others.dedup();
         return Error::NoSuchSide { side, others };
@@ -313,17 +315,6 @@ fn nothing(packets: &[Packet], side: IpAddr, not_judged: &NotJudged) -> Error {
     Error::NothingToJudge { side, why }
 }
 
-fn text(bits: u128, kind: xoff_sim::wire::frame::IpKind) -> String {
-    address(bits, kind == xoff_sim::wire::frame::IpKind::V4).to_string()
-}
-
-fn address(bits: u128, v4: bool) -> IpAddr {
-    match v4 {
-        true => IpAddr::V4((bits as u32).into()),
-        false => IpAddr::V6(bits.into()),
-    }
-}
-
 /// Counts what is not RC, or is the other direction.
 fn not_judged(packets: &[Packet], side: u128) -> NotJudged {
     let mut counts = NotJudged::default();
@@ -336,13 +327,13 @@ fn not_judged(packets: &[Packet], side: u128) -> NotJudged {
         if !to && ip.src != side {
             continue;
         }
-        let count = match (packet.roce(), bth.opcode) {
+        let count = match (packet.roce, bth.opcode) {
             (None, _) if frame.icrc_ok == Some(false) => continue,
             (None, _) => &mut counts.other_services,
             (Some(_), Opcode::CNP) => &mut counts.cnps,
             (Some(_), Opcode(0x20..0x80)) => &mut counts.unreliable,
             (Some(_), Opcode(0x80..)) => &mut counts.other_services,
-            (Some(_), _) if to == packet.answer().is_some() => &mut counts.own_requests,
+            (Some(_), _) if to == packet.answer.is_some() => &mut counts.own_requests,
             (Some(_), _) => continue,
         };
         *count += 1;
@@ -394,7 +385,7 @@ fn report(
         report.differences.extend(verdict.different);
         report.connections.push(Judged {
             qpn: connection.qpn,
-            peer: address(connection.peer, settings.side.is_ipv4()),
+            peer: address_of(connection.peer, settings.side.is_ipv4()),
             peer_qpn: connection.peer_qpn,
             told: connection.told,
             first_psn: connection.first_psn.get(),

@@ -25,53 +25,34 @@ pub(super) struct Packet {
     pub time: Time,
     pub bytes: Bytes,
     pub frame: ParsedFrame,
+    /// The headers, if it is a whole RoCEv2 packet whose ICRC is right.
+    pub roce: Option<(IpHead, BthRepr, ExtHeaders)>,
+    /// The request of RC that it is.
+    pub request: Option<Request>,
+    /// The answer of RC that it is.
+    pub answer: Option<Answer>,
 }
 
 impl Packet {
     pub fn new(recorded: &Recorded) -> Self {
+        let frame = parse(&recorded.bytes);
+        let roce = roce(&frame);
         Self {
             number: recorded.number,
             time: recorded.time,
             bytes: recorded.bytes.clone(),
-            frame: parse(&recorded.bytes),
+            request: roce.and_then(|(_, bth, ext)| Request::of(&frame, bth, ext)),
+            answer: roce.and_then(|(_, bth, ext)| Answer::of(&frame, bth, ext)),
+            roce,
+            frame,
         }
     }
+}
 
-    /// The headers of a whole RoCEv2 packet whose ICRC is right.
-    pub fn roce(&self) -> Option<(IpHead, BthRepr, ExtHeaders)> {
-        let frame = &self.frame;
-        let ip = frame.ip.filter(|ip| ip.kind != IpKind::Grh)?;
-        let whole = frame.verdict.is_roce() && frame.icrc_ok == Some(true);
-        Some((ip, frame.bth?, frame.ext?)).filter(|_| whole)
-    }
-
-    /// The same of a request of RC, else `None`.
-    pub fn request(&self) -> Option<Request> {
-        let (_, bth, ext) = self.roce()?;
-        let (reth, atomic) = (ext.reth, ext.atomic);
-        (bth.opcode.0 < 0x20 && !is_answer(bth.opcode)).then(|| Request {
-            opcode: bth.opcode,
-            psn: bth.psn,
-            payload: self.frame.payload_bytes.unwrap_or_default().into(),
-            va: reth.map(|it| it.va).or(atomic.map(|it| it.va)),
-            rkey: reth.map(|it| it.rkey).or(atomic.map(|it| it.rkey)),
-            dma_len: reth.map_or(0, |it| it.dma_len),
-            invalidates: ext.ieth.map(|it| it.rkey),
-        })
-    }
-
-    /// The same of an answer of RC, else `None`.
-    pub fn answer(&self) -> Option<Answer> {
-        let (_, bth, ext) = self.roce()?;
-        is_answer(bth.opcode).then(|| Answer {
-            opcode: bth.opcode,
-            psn: bth.psn,
-            syndrome: ext.aeth.map(|it| it.syndrome),
-            msn: ext.aeth.map(|it| it.msn),
-            original: ext.atomic_ack.map(|it| it.original),
-            payload: self.frame.payload.clone().into(),
-        })
-    }
+fn roce(frame: &ParsedFrame) -> Option<(IpHead, BthRepr, ExtHeaders)> {
+    let ip = frame.ip.filter(|ip| ip.kind != IpKind::Grh)?;
+    let whole = frame.verdict.is_roce() && frame.icrc_ok == Some(true);
+    Some((ip, frame.bth?, frame.ext?)).filter(|_| whole)
 }
 
 fn is_answer(opcode: Opcode) -> bool {
@@ -93,6 +74,19 @@ pub(super) struct Request {
 }
 
 impl Request {
+    fn of(frame: &ParsedFrame, bth: BthRepr, ext: ExtHeaders) -> Option<Self> {
+        let (reth, atomic) = (ext.reth, ext.atomic);
+        (bth.opcode.0 < 0x20 && !is_answer(bth.opcode)).then(|| Self {
+            opcode: bth.opcode,
+            psn: bth.psn,
+            payload: frame.payload_bytes.unwrap_or_default().into(),
+            va: reth.map(|it| it.va).or(atomic.map(|it| it.va)),
+            rkey: reth.map(|it| it.rkey).or(atomic.map(|it| it.rkey)),
+            dma_len: reth.map_or(0, |it| it.dma_len),
+            invalidates: ext.ieth.map(|it| it.rkey),
+        })
+    }
+
     pub fn is_read(&self) -> bool {
         self.opcode == Opcode::RC_READ_REQUEST
     }
@@ -195,6 +189,17 @@ pub(super) enum Class {
 }
 
 impl Answer {
+    fn of(frame: &ParsedFrame, bth: BthRepr, ext: ExtHeaders) -> Option<Self> {
+        is_answer(bth.opcode).then(|| Self {
+            opcode: bth.opcode,
+            psn: bth.psn,
+            syndrome: ext.aeth.map(|it| it.syndrome),
+            msn: ext.aeth.map(|it| it.msn),
+            original: ext.atomic_ack.map(|it| it.original),
+            payload: frame.payload.clone().into(),
+        })
+    }
+
     pub(super) fn class(&self) -> Class {
         match self.opcode {
             Opcode::RC_ATOMIC_ACK => Class::Atomic,

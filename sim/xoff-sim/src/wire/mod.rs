@@ -83,5 +83,13 @@ pub const fn address_bits(address: std::net::IpAddr) -> u128 {
     }
 }
 
+/// The address that has these bits, as [`address_bits`] gives them.
+pub const fn address_of(bits: u128, is_v4: bool) -> std::net::IpAddr {
+    match is_v4 {
+        true => std::net::IpAddr::V4(std::net::Ipv4Addr::from_bits(bits as u32)),
+        false => std::net::IpAddr::V6(std::net::Ipv6Addr::from_bits(bits)),
+    }
+}
+
 /// Bytes of the invariant CRC at the end of every RoCE packet (IBTA volume 1 §7.8.1, annex A17.3.3).
 pub const ICRC_BYTES: usize = 4;

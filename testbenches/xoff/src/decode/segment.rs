@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use xoff_sim::headers::Headers;
-use xoff_sim::wire::{IP_PROTOCOL_TCP, Ipv4, Ipv6, Ipv6Repr, Tcp};
+use xoff_sim::wire::{IP_PROTOCOL_TCP, Tcp};
 
 /// Letters of the flags, from the highest bit on: CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
 const FLAGS: [char; 8] = ['W', 'E', 'U', 'A', 'P', 'R', 'S', 'F'];
@@ -31,31 +31,18 @@ impl Segment {
     /// The segment in a frame, of which so many bytes were recorded. `None` if it is none, or its header is not all
     /// there.
     pub fn of(frame: &[u8], kept: usize) -> Option<Self> {
-        let ip = Headers::at(frame)?.ip?;
-        if ip.protocol != IP_PROTOCOL_TCP {
+        let headers = Headers::at(frame)?;
+        if headers.ip?.protocol != IP_PROTOCOL_TCP {
             return None;
         }
-        let packet = frame.get(ip.offset..)?;
-        let (header, length) = match ip.version {
-            6 => {
-                let view = Ipv6::new_checked(packet).ok()?;
-                let payload = usize::from(view.payload_length());
-                (Ipv6Repr::LEN, Ipv6Repr::LEN + payload)
-            }
-            _ => {
-                let view = Ipv4::new_checked(packet).ok()?;
-                // What follows in a later fragment is not the header.
-                if view.fragment_offset() != 0 {
-                    return None;
-                }
-                (view.header()?.len(), usize::from(view.total_length()))
-            }
-        };
-        let tcp = Tcp::new_checked(packet.get(header..)?).ok()?;
-        let data = header + usize::from(tcp.data_offset()) * 4;
-        if ip.offset + header + Tcp::<&[u8]>::LEN > kept {
+        // What follows in a later fragment, which has no ports, is not the header.
+        headers.ports?;
+        let range = headers.transport_range(frame)?;
+        let tcp = Tcp::new_checked(frame.get(range.start..)?).ok()?;
+        if range.start + Tcp::<&[u8]>::LEN > kept {
             return None;
         }
+        let header = usize::from(tcp.data_offset()) * 4;
         let flags = tcp.flags();
         let set = |place: usize| flags & 0x80 >> place != 0;
         let letters = FLAGS.iter().enumerate();
@@ -68,7 +55,7 @@ impl Segment {
             seq: tcp.seq(),
             ack: set(3).then(|| tcp.ack()),
             window: tcp.window(),
-            payload_bytes: length.saturating_sub(data) as u32,
+            payload_bytes: range.len().saturating_sub(header) as u32,
         })
     }
 
