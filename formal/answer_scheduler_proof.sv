@@ -66,7 +66,7 @@ module answer_scheduler_proof
       .discard_qp_i,
       .grant_valid_o  (grant_valid),
       .grant_qp_o     (grant_qp),
-      .grant_ready_i    (grant_ready_i && !granted_q[2]),
+      .grant_ready_i  (grant_ready_i && !granted_q[2]),
       .step_valid_i   (step_valid),
       .step_qp_i      (step_qp),
       .response_valid_i,
@@ -112,28 +112,33 @@ module answer_scheduler_proof
     discard_qp_q <= discard_qp_i;
   end
 
-  // GRANTs of the class that are under way, and QPs that have one
-  logic [1:0] granted;
+  // QPs that have a GRANT under way; classes with the right number of them, with room for their answers and the next,
+  // and with no younger answer alone
   logic [Qps-1:0] locked;
+  logic [7:0] counted, roomy, ordered;
   always_comb begin
-    granted = '0;
-    locked  = '0;
-    for (int unsigned g = 0; g < 3; g++) begin
-      if (granted_q[g]) locked[granted_qp_q[g]] = 1'b1;
-      if (granted_q[g] && class_q[granted_qp_q[g]] == which_q) granted += 2'd1;
+    logic [2:0] granted;
+    locked = '0;
+    for (int unsigned g = 0; g < 3; g++) if (granted_q[g]) locked[granted_qp_q[g]] = 1'b1;
+    for (int unsigned c = 0; c < 8; c++) begin
+      granted = '0;
+      for (int unsigned g = 0; g < 3; g++)
+      granted += 3'(granted_q[g] && class_q[granted_qp_q[g]] == class_t'(c));
+      counted[c] = 3'(u_dut.granted_q[c]) == granted;
+      roomy[c] = granted + 3'($countones(u_dut.held_q[c])) + 3'(grant_valid && class_q[grant_qp] == class_t'(c)) <= 3'd2;
+      ordered[c] = u_dut.held_q[c] != 2'b10;
     end
   end
 
   always_comb begin
     if (started_q) begin
-      a_one : assert (granted_q inside {3'b000, 3'b001, 3'b011, 3'b111} && u_dut.locked_q == locked && 4'($countones(locked)) == 4'($countones(granted_q)));
+      a_one :
+      assert (granted_q inside {3'b000, 3'b001, 3'b011, 3'b111} && u_dut.locked_q == locked &&
+              4'($countones(locked)) == 4'($countones(granted_q)));
       a_grant : assert (!(grant_valid && locked[grant_qp]));
-      a_count : assert (u_dut.granted_q[which_q] == granted);
-      a_room :
-      assert (32'($countones(
-          held_q
-      )) + 32'(granted) + 32'(grant_valid && class_q[grant_qp] == which_q) <= 2);
-      a_kept : assert (head[which_q] == held_q[0] && u_dut.held_q[which_q][1] == held_q[1] && held_q != 2'b10);
+      a_count : assert (counted == '1);
+      a_room : assert (roomy == '1);
+      a_kept : assert (head[which_q] == held_q[0] && u_dut.held_q[which_q][1] == held_q[1] && ordered == '1);
       a_answer : assert (!held_q[0] || (head_qp[which_q] == qp_q[0] && head_response[which_q].psn == psn_q[0]));
       a_second :
       assert (!held_q[1] || (u_dut.qp_q[which_q][1] == qp_q[1] && u_dut.response_q[which_q][1].psn == psn_q[1]));

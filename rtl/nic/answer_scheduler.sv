@@ -40,8 +40,8 @@ module answer_scheduler
 
   // What a class holds, the older answer first
   logic [7:0][1:0] held_q, held_d;
-  logic [7:0][1:0][QpBits-1:0] qp_q, qp_d;
-  response_t [7:0][1:0] response_q, response_d;
+  logic [7:0][1:0][QpBits-1:0] qp_q;
+  response_t [7:0][1:0] response_q;
 
   logic [7:0][1:0] granted_q;  // number of GRANTs of a class that are under way
   logic [Qps-1:0] locked_q, locked_d;  // QPs with a GRANT under way
@@ -93,23 +93,22 @@ module answer_scheduler
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_class
-    logic granted, stepped;
+    logic granted, stepped, put;
     logic [1:0] stays;
     assign granted = take && class_i[grant_qp_o] == class_t'(c);
     assign stepped = step_valid_i && class_of == class_t'(c);
+    assign put     = stepped && response_valid_i;
 
     always_comb begin
       for (int unsigned i = 0; i < 2; i++) stays[i] = held_q[c][i] && !(discard_i && qp_q[c][i] == discard_qp_i);
       if (pop_i[c]) stays[0] = 1'b0;
-      held_d[c]     = {stays == 2'b11, stays != '0};
-      qp_d[c]       = qp_q[c];
-      response_d[c] = response_q[c];
-      if (!stays[0]) {qp_d[c][0], response_d[c][0]} = {qp_q[c][1], response_q[c][1]};
-      if (stepped && response_valid_i) begin
-        held_d[c] = {stays != '0, 1'b1};
-        if (stays == '0) {qp_d[c][0], response_d[c][0]} = {step_qp_i, response_i};
-        else {qp_d[c][1], response_d[c][1]} = {step_qp_i, response_i};
-      end
+      held_d[c] = put ? {stays != '0, 1'b1} : {stays == 2'b11, stays != '0};
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (held_q[c][1] && !stays[0]) {qp_q[c][0], response_q[c][0]} <= {qp_q[c][1], response_q[c][1]};
+      if (put && stays == '0) {qp_q[c][0], response_q[c][0]} <= {step_qp_i, response_i};
+      if (put && stays != '0) {qp_q[c][1], response_q[c][1]} <= {step_qp_i, response_i};
     end
 
     always_ff @(posedge clk_i) begin
@@ -130,13 +129,6 @@ module answer_scheduler
     end else begin
       held_q   <= held_d;
       locked_q <= locked_d;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (comes || pop_i != '0 || discard_i) begin
-      qp_q       <= qp_d;
-      response_q <= response_d;
     end
   end
 

@@ -168,14 +168,15 @@ module transmit_slots
     queued_d   = queued_q;
     unwanted_d = unwanted_q;
     draining_d = draining_q;
-    for (int unsigned s = 0; s < Slots; s++) begin
-      if (context_valid_i && queued_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
-              psn_q[s], context_una_i
-          ) || !psn_behind(
-              psn_q[s], context_next_i
-          )))
-        unwanted_d[s] = 1'b1;
-    end
+    if (context_valid_i)
+      for (int unsigned s = 0; s < Slots; s++) begin
+        if (queued_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
+                psn_q[s], context_una_i
+            ) || !psn_behind(
+                psn_q[s], context_next_i
+            )))
+          unwanted_d[s] = 1'b1;
+      end
     if (take_i) used_d[next_free] = 1'b1;
     if (step_free) used_d[granted_slot] = 1'b0;
     if (pop_i != '0) queued_d[pop_slot] = 1'b0;
