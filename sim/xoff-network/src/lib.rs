@@ -45,6 +45,8 @@ pub mod shadow;
 pub mod simulation;
 pub mod station;
 mod tcp;
+#[cfg(test)]
+mod testing;
 pub mod words;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};

@@ -93,6 +93,7 @@ pub fn messages(simulation: &Simulation) -> Vec<MessageRow> {
 mod tests {
     use super::*;
     use crate::scenario::{FlowSettings, NicKind, Pattern, Scenario};
+    use crate::testing::ran;
     use xoff_sim::time::{ByteCount, Length};
 
     #[test]
@@ -107,10 +108,7 @@ mod tests {
             .link("a", "b", cable)
             .flow(flow);
         scenario.host.nic = NicKind::Model;
-        let mut simulation = Simulation::new(&scenario).unwrap();
-        simulation
-            .run_until(Time::ZERO + scenario.duration)
-            .unwrap();
+        let simulation = ran(&scenario);
         let rows = messages(&simulation);
         // A mebibyte takes some 222 µs at 40 Gb/s.
         let ends: Vec<bool> = rows.iter().map(|row| row.end_ns.is_some()).collect();
@@ -137,10 +135,7 @@ mod tests {
             .link("a", "b", Length::from_m(2))
             .flow(flow);
         scenario.host.nic = NicKind::Model;
-        let mut simulation = Simulation::new(&scenario).unwrap();
-        simulation
-            .run_until(Time::ZERO + scenario.duration)
-            .unwrap();
+        let simulation = ran(&scenario);
         let rows = messages(&simulation);
         let of_target = || rows.iter().filter(|row| &*row.from == "b");
         let bytes: Vec<u64> = of_target().map(|row| row.bytes).collect();

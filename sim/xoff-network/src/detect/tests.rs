@@ -14,6 +14,7 @@ use crate::metrics::{Metric, Metrics, Quantity, Recorder};
 use crate::plan::Plan;
 use crate::results::{FindingKind, ns};
 use crate::scenario::{FlowSettings, NicKind, Scenario};
+use crate::testing::to_the_end;
 
 const CLASS: u8 = 3;
 
@@ -498,9 +499,7 @@ fn who_looks_changes_nothing() {
         if observed {
             run(&mut simulation, &scenario, Duration::from_ns(700));
         } else {
-            simulation
-                .run_until(Time::ZERO + scenario.duration)
-                .unwrap();
+            to_the_end(&mut simulation, &scenario);
         }
         simulation.digest()
     };

@@ -9,6 +9,7 @@ use xoff_sim::time::{ByteCount, Cycles, Duration, Length, Time};
 use super::*;
 use crate::Simulation;
 use crate::scenario::{FlowSettings, Scenario};
+use crate::testing::{ran_with, to_the_end};
 
 /// A window that shrinks with each ACK, down to one packet; and counts what it is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -92,11 +93,7 @@ fn endpoints() -> Endpoints {
 }
 
 fn ran(scenario: &Scenario) -> Simulation {
-    let mut simulation = Simulation::with(scenario, &endpoints()).unwrap();
-    simulation
-        .run_until(Time::ZERO + scenario.duration)
-        .unwrap();
-    simulation
+    ran_with(scenario, &endpoints())
 }
 
 /// When the last message was complete, in microseconds.
@@ -136,7 +133,7 @@ fn it_goes_on_from_a_checkpoint() {
     first.run_until(Time::from_us(60)).unwrap();
     let saved = first.save().unwrap();
     let mut second = Simulation::restore(&saved, &endpoints()).unwrap();
-    second.run_until(Time::ZERO + scenario.duration).unwrap();
+    to_the_end(&mut second, &scenario);
     assert_eq!(second.digest(), whole.digest());
     assert_eq!(done(&second), done(&whole));
     let error = Simulation::restore(&saved, &Endpoints::default()).unwrap_err();

@@ -382,6 +382,7 @@ mod tests {
     use crate::metrics::credit::fresh;
     use crate::metrics::{Metric, Quantity, names};
     use crate::scenario::{Clos, FlowSettings, NicKind, Scenario};
+    use crate::testing::to_the_end;
     use xoff_sim::kernel::PortId;
     use xoff_sim::time::{ByteCount, Length};
 
@@ -455,9 +456,7 @@ mod tests {
         }
         let mut simulation = Simulation::new(&scenario).unwrap();
         let mut recorder = Recorder::new(&simulation);
-        simulation
-            .run_until(Time::ZERO + scenario.duration)
-            .unwrap();
+        to_the_end(&mut simulation, &scenario);
         let metrics = recorder.metrics(&simulation);
         let bits = 2.0 * 4096.0 * 8.0;
         assert_eq!(metrics[&Metric::total(Quantity::GoodputGbps)], bits / 1e5);
@@ -481,9 +480,7 @@ mod tests {
                 let measured: Vec<Metric> = recorder.metrics(&simulation).into_keys().collect();
                 let known: Vec<Metric> = names(&scenario).into_iter().collect();
                 assert_eq!(measured, known);
-                simulation
-                    .run_until(Time::ZERO + scenario.duration)
-                    .unwrap();
+                to_the_end(&mut simulation, &scenario);
             }
         }
     }
@@ -506,9 +503,7 @@ mod tests {
         // Takes half a second with optimized code on a machine that is not loaded; computing routes alone once took
         // 22 s.
         assert!(built.as_secs() < 5, "{built:?}");
-        simulation
-            .run_until(Time::ZERO + scenario.duration)
-            .unwrap();
+        to_the_end(&mut simulation, &scenario);
         let arrived = (simulation.flows().iter()).filter(|flow| fresh(&simulation, flow) > 0);
         assert!(arrived.count() > 300);
     }

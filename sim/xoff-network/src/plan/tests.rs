@@ -7,6 +7,7 @@ use super::*;
 use crate::Simulation;
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::scenario::ClassSettings;
+use crate::testing::to_the_end;
 
 mod ipv6;
 
@@ -30,9 +31,7 @@ fn run(scenario: &Scenario) -> (Simulation, crate::metrics::Metrics) {
         .run_until(Time::ZERO + scenario.measure_from)
         .unwrap();
     let mut recorder = Recorder::new(&simulation);
-    simulation
-        .run_until(Time::ZERO + scenario.duration)
-        .unwrap();
+    to_the_end(&mut simulation, scenario);
     let metrics = recorder.metrics(&simulation);
     (simulation, metrics)
 }

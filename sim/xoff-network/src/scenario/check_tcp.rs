@@ -95,22 +95,15 @@ fn rdma_only(flow: &FlowSettings) -> Vec<Issue> {
 
 #[cfg(test)]
 mod tests {
-    use xoff_sim::time::{Duration, Length};
+    use xoff_sim::time::Duration;
 
     use super::*;
     use crate::scenario::{NicKind, TcpCongestion};
+    use crate::testing::tcp_pair;
 
     fn wrong(change: impl FnOnce(&mut Scenario)) -> String {
-        let mut flow = FlowSettings::new("f", "a", "b");
-        flow.dscp = 0;
-        let mut scenario = Scenario::new("tcp", Duration::from_ms(1))
-            .host("a")
-            .host("b")
-            .switch("s")
-            .link("a", "s", Length::from_m(2))
-            .link("b", "s", Length::from_m(2))
-            .flow(flow);
-        scenario.host.nic = NicKind::Tcp;
+        let flow = FlowSettings::new("f", "a", "b");
+        let mut scenario = tcp_pair(flow, Duration::from_ms(1));
         change(&mut scenario);
         scenario
             .check()

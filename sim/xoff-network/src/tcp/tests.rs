@@ -8,31 +8,16 @@ use xoff_sim::time::{ByteCount, Duration, Length, Time};
 use crate::Simulation;
 use crate::metrics::{dropped, lost_on_links};
 use crate::scenario::{FlowSettings, NicKind, Scenario};
+use crate::testing::{ran, tcp_pair};
 
 /// Two hosts with TCP at a switch, and a flow of `count` messages of `size` bytes.
 fn pair(count: u64, size: u64) -> Scenario {
-    let mut flow = FlowSettings::new("f", "a", "b").messages(count, ByteCount::new(size));
-    flow.dscp = 0;
-    let mut scenario = Scenario::new("tcp", Duration::from_ms(100))
-        .host("a")
-        .host("b")
-        .switch("s")
-        .link("a", "s", Length::from_m(2))
-        .link("b", "s", Length::from_m(2))
-        .flow(flow);
-    scenario.host.nic = NicKind::Tcp;
+    let flow = FlowSettings::new("f", "a", "b").messages(count, ByteCount::new(size));
+    let mut scenario = tcp_pair(flow, Duration::from_ms(100));
     // No cable is too long for a network without pauses.
     scenario.host.lossless.clear();
     scenario.switches[0].lossless.clear();
     scenario
-}
-
-fn ran(scenario: &Scenario) -> Simulation {
-    let mut simulation = Simulation::new(scenario).unwrap();
-    simulation
-        .run_until(Time::ZERO + scenario.duration)
-        .unwrap();
-    simulation
 }
 
 /// What a host's counter says.

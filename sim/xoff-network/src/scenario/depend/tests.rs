@@ -5,6 +5,7 @@ use xoff_sim::time::Time;
 use super::*;
 use crate::metrics::jobs::rounds;
 use crate::metrics::{Metric, Quantity, Recorder};
+use crate::testing::ran;
 use crate::{Endpoints, Simulation};
 
 /// What a frame of 1,024 bytes of payload takes at 40 Gb/s: 1,024 and 62 of headers, ICRC and FCS, 20 of preamble and
@@ -23,14 +24,6 @@ fn scenario(hosts: u32, us: u64, flows: &str) -> Scenario {
 /// An entry of flows with these keys.
 fn entry(name: &str, keys: &str) -> String {
     format!("[[flows]]\nname = '{name}'\n{keys}\n")
-}
-
-fn ran(scenario: &Scenario) -> Simulation {
-    let mut simulation = Simulation::new(scenario).unwrap();
-    simulation
-        .run_until(Time::ZERO + scenario.duration)
-        .unwrap();
-    simulation
 }
 
 /// Checks that no message was posted before everything that it waits for was seen, and that none waited longer than a

@@ -1,0 +1,38 @@
+//! What tests of several modules need.
+
+use xoff_sim::time::{Duration, Length, Time};
+
+use crate::scenario::{FlowSettings, NicKind, Scenario};
+use crate::{Endpoints, Simulation};
+
+/// A scenario's network at the scenario's end.
+pub fn ran(scenario: &Scenario) -> Simulation {
+    ran_with(scenario, &Endpoints::default())
+}
+
+/// The same with these kinds of endpoints.
+pub fn ran_with(scenario: &Scenario, endpoints: &Endpoints) -> Simulation {
+    let mut simulation = Simulation::with(scenario, endpoints).unwrap();
+    to_the_end(&mut simulation, scenario);
+    simulation
+}
+
+/// Runs to the end of the scenario.
+pub fn to_the_end(simulation: &mut Simulation, scenario: &Scenario) {
+    let end = Time::ZERO + scenario.duration;
+    simulation.run_until(end).unwrap();
+}
+
+/// Two hosts with TCP at a switch, and a flow between them in the lossy class 0.
+pub fn tcp_pair(mut flow: FlowSettings, duration: Duration) -> Scenario {
+    flow.dscp = 0;
+    let mut scenario = Scenario::new("tcp", duration)
+        .host("a")
+        .host("b")
+        .switch("s")
+        .link("a", "s", Length::from_m(2))
+        .link("b", "s", Length::from_m(2))
+        .flow(flow);
+    scenario.host.nic = NicKind::Tcp;
+    scenario
+}
