@@ -72,7 +72,8 @@ pub(crate) fn kind() -> Kind {
 }
 
 /// What is said of a TCP host that should be part of a checkpoint.
-const NOT_SAVED: &str = "a TCP host is in no checkpoint: the state of its stack cannot be saved; run from the start, or without it";
+const NOT_SAVED: &str = "a TCP host is in no checkpoint: the state of its stack cannot be saved; run from the start, or \
+    without it";
 
 /// A host that speaks TCP.
 struct TcpHost {
