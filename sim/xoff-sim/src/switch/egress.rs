@@ -12,7 +12,7 @@ use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::kernel::{Frame, PortId};
 use crate::mac::{PauseReceiver, PauseSender};
 use crate::time::{LineRate, Time};
-use crate::wire::PRIORITIES;
+use crate::wire::{PRIORITIES, set_bits};
 
 /// The ingress queue in whose buffer space a frame is accounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,7 +113,7 @@ impl Egress {
             prefetch_one(&self.xoff);
             return;
         }
-        let filled = set_bits(self.filled).map(|queue| &self.queues[queue]);
+        let filled = set_bits(self.filled).map(|queue| &self.queues[usize::from(queue)]);
         if step == 1 {
             filled.for_each(prefetch_one);
             if let Some((frame, _)) = &self.on_wire {
@@ -233,7 +233,7 @@ impl Egress {
         let mut heads = [None; PRIORITIES];
         let mut waiting = [false; PRIORITIES];
         let mut any = false;
-        for queue in set_bits(self.filled) {
+        for queue in set_bits(self.filled).map(usize::from) {
             waiting[queue] = true;
             heads[queue] = self.queues[queue]
                 .head
@@ -278,7 +278,7 @@ impl Egress {
         } else if self.xoff.pending() {
             earlier(self.line_free);
         } else {
-            for priority in set_bits(self.filled) {
+            for priority in set_bits(self.filled).map(usize::from) {
                 if let Some((ready, _)) = self.queues[priority].head {
                     earlier(ready.max(self.line_free).max(self.pauses.until(priority)));
                 }
@@ -286,15 +286,6 @@ impl Egress {
         }
         next
     }
-}
-
-/// The numbers of the bits that are set, from the lowest on.
-fn set_bits(mut set: u8) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = (set != 0).then_some(set.trailing_zeros() as usize);
-        set &= set.wrapping_sub(1);
-        bit
-    })
 }
 
 /// The kind of a frame that started.

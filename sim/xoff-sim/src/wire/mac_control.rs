@@ -11,6 +11,16 @@ pub const CONTROL_PFC: u16 = 0x0101;
 
 /// Number of priorities (IEEE 802.1Q §6.9.3).
 pub const PRIORITIES: usize = 8;
+
+/// The priorities of a set, one bit each, from the lowest on.
+pub(crate) fn set_bits(mut set: u8) -> impl Iterator<Item = u8> + Clone {
+    std::iter::from_fn(move || {
+        let bit = (set != 0).then_some(set.trailing_zeros() as u8);
+        set &= set.wrapping_sub(1);
+        bit
+    })
+}
+
 /// Number of bit times in a quantum: IEEE 802.3 annex 31B.2, `pause_quantum`.
 pub const QUANTUM_BITS: u32 = 512;
 

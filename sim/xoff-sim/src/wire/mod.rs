@@ -63,6 +63,7 @@ pub use imm::{Ieth, IethRepr, ImmDt, ImmDtRepr};
 pub use ipv4::{Ipv4, Ipv4Repr};
 pub use ipv6::{Ipv6, Ipv6Repr, NEXT_HEADER_FRAGMENT};
 pub use mac_addr::{MacAddr, MacAddrError};
+pub(crate) use mac_control::set_bits;
 pub use mac_control::{
     CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS,
     control_frame,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use super::path::Draft;
-use crate::wire::PRIORITIES;
+use crate::wire::{PRIORITIES, set_bits};
 
 /// How many answers go ahead of a request that waits.
 const AHEAD_MAX: u8 = 15;
@@ -50,14 +50,8 @@ impl Answers {
 
     /// When an answer of these classes, one bit each, can be selected: [`NEVER`] if they have none.
     pub(super) fn from(&self, classes: u8) -> u64 {
-        let mut from = NEVER;
-        let mut waiting = self.classes & classes;
-        while waiting != 0 {
-            let first = self.first(waiting.trailing_zeros() as u8);
-            from = from.min(first.map_or(NEVER, |answer| answer.from));
-            waiting &= waiting - 1;
-        }
-        from
+        let first = set_bits(self.classes & classes).filter_map(|class| self.first(class));
+        first.map(|answer| answer.from).min().unwrap_or(NEVER)
     }
 
     /// Whether a request waits for the answers of these classes, also for one that is about to come.

@@ -8,7 +8,7 @@ use super::NEVER;
 use super::path::Draft;
 use super::reads::Reads;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
-use crate::wire::{PRIORITIES, Psn};
+use crate::wire::{PRIORITIES, Psn, set_bits};
 
 /// A packet that was granted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,18 +55,18 @@ impl Slots {
         }
     }
 
-    /// Classes for which a slot is free, one bit each. `of_qps` are the classes of the open QPs: one slot is kept for
-    /// each of them that holds none, and a class takes another one while it holds fewer than are left then.
+    /// Those classes of open QPs, one bit each, for which a slot is free: one slot is kept for each that holds none, and a
+    /// class takes another one while it holds fewer than are left then.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
         }
-        let of = |set: u8, class: usize| set | 1 << class;
-        let none = (0..PRIORITIES).filter(|class| self.used_by[*class] == 0);
-        let none = none.fold(0, of);
-        let used = self.used + (none & of_qps).count_ones() as usize;
-        let more = (0..PRIORITIES).filter(|class| self.used_by[*class] + used < self.slots);
-        more.fold(none, of)
+        let of_class = |class: u8| self.used_by[usize::from(class)];
+        let kept = set_bits(of_qps).filter(|class| of_class(*class) == 0);
+        let used = self.used + kept.count();
+        let free = set_bits(of_qps)
+            .filter(|class| of_class(*class) == 0 || of_class(*class) + used < self.slots);
+        free.fold(0, |set, class| set | 1 << class)
     }
 
     /// Asks for the memory of the packets that may be selected next, of these classes, one bit each: in step 0 for the

@@ -11,7 +11,7 @@ use crate::protocol::gbn::{Refusal, RequesterEvent, ResponderEvent, mtu_bytes};
 use crate::protocol::{Content, Descriptor};
 use crate::time::Cycles;
 use crate::wire::frame::ControlHead;
-use crate::wire::{MacAddr, Opcode, PfcRepr, Syndrome};
+use crate::wire::{MacAddr, Opcode, PfcRepr, Syndrome, set_bits};
 
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
@@ -271,15 +271,11 @@ impl ModelNic {
     /// When the next packet may be selected.
     pub(super) fn next_select(&self) -> u64 {
         let cnp = self.next_cnp().map_or(NEVER, |(_, from)| from);
-        let mut classes = self.classes_in_use & !self.pauses.paused();
+        let classes = self.classes_in_use & !self.pauses.paused();
         let mut next = cnp.min(self.answers.from(classes));
-        if self.answers.go_first(classes) {
-            classes = 0;
-        }
-        while classes != 0 {
-            let class = classes.trailing_zeros() as u8;
-            classes &= classes - 1;
-            next = next.min(self.slots.ready(class));
+        if !self.answers.go_first(classes) {
+            let ready = set_bits(classes).map(|class| self.slots.ready(class));
+            next = ready.fold(next, u64::min);
         }
         next.max(self.outlet.select_from())
     }
@@ -292,15 +288,14 @@ impl ModelNic {
         if let Some((qp, _)) = self.next_cnp().filter(|(_, from)| *from <= now) {
             return self.send_cnp(now, qp);
         }
-        let may = !self.pauses.paused();
-        let classes = (0..8u8).filter(|class| may >> class & 1 != 0);
-        let requests = classes.clone().filter_map(|class| {
+        let may = self.classes_in_use & !self.pauses.paused();
+        let requests = set_bits(may).filter_map(|class| {
             let slot = self.slots.first(class).filter(|slot| slot.ready <= now)?;
             Some((class, usize::from(slot.qp)))
         });
         let waits = requests.clone().next().is_some();
         if !waits || self.answers.go_first(may) {
-            let answers = classes.filter_map(|class| {
+            let answers = set_bits(may).filter_map(|class| {
                 let answer = self.answers.first(class)?;
                 (answer.from <= now).then_some((class, usize::from(answer.qp)))
             });
