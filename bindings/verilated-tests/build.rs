@@ -23,6 +23,13 @@ fn main() {
                 .sampled(&[&["en_i"]])
                 .named("SampledCounter"),
         )
+        .top(
+            Top::new("counter")
+                .param("Limit", 250)
+                .sampled(&[&["en_i"]])
+                .rescheduled()
+                .named("RescheduledCounter"),
+        )
         .top(Top::new("hidden").readable("hidden", "rows_q"))
         .top(
             Top::new("hidden")

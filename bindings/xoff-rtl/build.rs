@@ -16,6 +16,7 @@ fn main() {
 fn nic(top: Top) -> Top {
     top.large()
         .waves_apart()
+        .rescheduled()
         .sampled(&[
             &["now_i"],
             &[

@@ -8,12 +8,12 @@ use crate::apart::{Apart, NotApart};
 use crate::compile::{self, Compiler, Library, Runtime};
 use crate::files::{Contents, Generated, Hash, generated_files, names_in, read, write};
 use crate::parallel::in_parallel;
-use crate::ports::{self, Direction};
+use crate::ports::{self, Direction, Port};
 use crate::shim::Face;
 use crate::store::Store;
 use crate::types::{Packages, Table};
 use crate::verilate::{Common, Verilated, Wanted, verilate};
-use crate::{Error, Top, list, names, rust, sampled, shim};
+use crate::{Error, Top, list, names, rust, sampled, schedule, shim};
 
 /// The models of a crate: the settings and sources that they share, and one entry per top.
 ///
@@ -566,13 +566,35 @@ impl Work<'_> {
         let header = read(&verilated.folder.join(format!("{prefix}.h")))?;
         let ports = ports::read(&top.module, &header, &types)?;
         let Generated {
-            units,
+            mut units,
             constants,
             fingerprint,
             edges,
             changes,
         } = generated_files(&verilated.folder)?;
         let clock = table.clock_of(top, &ports, &edges)?;
+        let mut texts = vec![];
+        let mut rises = false;
+        if let (true, Some(clock)) = (top.rescheduled, clock) {
+            match rescheduled(&verilated.folder, &prefix, clock, &units)? {
+                Ok(sources) => {
+                    rises = true;
+                    for (name, text) in sources {
+                        let own = format!("rescheduled_{name}");
+                        write(&folder.join(&own), &text)?;
+                        texts.push(text);
+                        match units.iter_mut().find(|unit| **unit == name) {
+                            Some(unit) => *unit = own,
+                            None => units.push(own),
+                        }
+                    }
+                }
+                Err(reason) => remarks.push(format!(
+                    "top `{}` has Verilator's schedule, in spite of `.rescheduled()`: {reason}",
+                    top.module
+                )),
+            }
+        }
         let face = Face {
             module: &top.module,
             name: &top.name,
@@ -587,6 +609,7 @@ impl Work<'_> {
             waves: top.waves,
             large: top.large,
             apart: apart.as_ref(),
+            rises,
         };
         let unit_name = format!("{prefix}_unit.h");
         let unit = shim::unit(&face, &units);
@@ -624,7 +647,7 @@ impl Work<'_> {
             .flag("verilated_rs/first.h");
         let mut sources = vec![];
         let mut seldom = vec![];
-        let mut texts = vec![unit, header];
+        texts.extend([unit, header]);
         let mut constants = constants;
         let mut add = |list: &mut Vec<PathBuf>, name: &str, text: String| {
             let path = folder.join(format!("{prefix}_{name}.cpp"));
@@ -685,6 +708,25 @@ impl Work<'_> {
             types,
         })
     }
+}
+
+/// Returns the sources of a model that change if its schedule is written again, or why it is not.
+fn rescheduled(
+    folder: &Path,
+    prefix: &str,
+    clock: &Port,
+    units: &[String],
+) -> Result<Result<Vec<schedule::Source>, String>, Error> {
+    let sources = units
+        .iter()
+        .map(|name| Ok((name.clone(), read(&folder.join(name))?)));
+    let sources = sources.collect::<Result<Vec<_>, Error>>()?;
+    Ok(
+        schedule::rewrite(prefix, &clock.cpp, sources.clone()).map(|mut rewritten| {
+            rewritten.retain(|source| !sources.contains(source));
+            rewritten
+        }),
+    )
 }
 
 /// Returns C++ files and the files beside them that they include by `#include "…"`, directly or indirectly.

@@ -67,6 +67,7 @@ mod parallel;
 mod ports;
 mod rust;
 mod sampled;
+mod schedule;
 mod shim;
 mod store;
 mod toolchain;

@@ -28,6 +28,8 @@ pub(crate) struct Face<'a> {
     pub large: bool,
     /// The second model, if waves are in one of their own.
     pub apart: Option<&'a Apart>,
+    /// Whether there is a function that raises the clock.
+    pub rises: bool,
 }
 
 impl Face<'_> {
@@ -133,10 +135,14 @@ pub(crate) fn apart_unit(face: &Face, apart: &Apart, sources: &[String]) -> Stri
     } = face;
     let waves = &apart.prefix;
     let often = |source: &&String| !face.large || !seldom(source);
+    let rise = match face.rises {
+        true => format!("void {prefix}_rise({prefix}___024root*);\n"),
+        false => String::new(),
+    };
     let mut text = format!(
         "{}#pragma GCC visibility push(hidden)\n#include \"{prefix}.h\"\n#include \"{prefix}__Syms.h\"\n\
          void {prefix}___024root___eval_settle({prefix}___024root*);\n\
-         void {waves}___024root___eval_settle({waves}___024root*);\n#pragma GCC visibility pop\n",
+         void {waves}___024root___eval_settle({waves}___024root*);\n{rise}#pragma GCC visibility pop\n",
         opening(face, sources.iter().filter(often))
     );
     let _ = writeln!(text, "namespace {namespace} {{");
@@ -211,10 +217,11 @@ fn ports_class(text: &mut String, face: &Face) {
     let prefix = face.prefix;
     let _ = writeln!(
         text,
-        "struct Ports {{\n    static constexpr bool kClocked = {};\n    static constexpr bool kApart = {};\n    static constexpr bool kCounts = {};",
+        "struct Ports {{\n    static constexpr bool kClocked = {};\n    static constexpr bool kApart = {};\n    static constexpr bool kCounts = {};\n    static constexpr bool kRises = {};",
         face.clock.is_some(),
         face.apart.is_some(),
         face.coverage,
+        face.rises,
     );
     if face.apart.is_some() {
         let _ = writeln!(
@@ -232,6 +239,12 @@ fn ports_class(text: &mut String, face: &Face) {
             text,
             "    static std::vector<std::pair<std::size_t, std::size_t>> changes() {{ return {{{}}}; }}",
             ranges.collect::<Vec<_>>().join(", ")
+        );
+    }
+    if face.rises {
+        let _ = writeln!(
+            text,
+            "    static void rise(::{prefix}___024root& root) {{\n        clock(root, 1);\n        {prefix}_rise(&root);\n    }}"
         );
     }
     text.push_str(

@@ -1,6 +1,6 @@
 //! What the installed Verilator finds in sources: edges that need a clock, and modules that exist in two folders.
 
-use verilated_build::{Build, Top, Verilator};
+use verilated_build::{Build, Top, Verilator, Version};
 
 use crate::store::World;
 
@@ -77,6 +77,12 @@ fn sampled() {
 #[ignore = "run by the tests below"]
 fn sampled_unknown() {
     say(Build::new().top(Top::new("register").clock("ck").sampled(&[&["d", "e"]])));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn rescheduled() {
+    say(Build::new().top(Top::new("register").clock("ck").rescheduled()));
 }
 
 #[test]
@@ -217,6 +223,18 @@ fn run_with(case: &str, files: &[(&str, &str)]) -> String {
         .flatten()
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// Of a version that writes its schedule in another way, it stays, and a warning says so.
+#[test]
+fn the_schedule_of_verilator_5_006_is_written_again() {
+    let (world, said) = said("rescheduled", &[]);
+    assert!(said.contains("RESULT fine"), "{said}");
+    let unit = world.read("target/debug/build/x-0/out/verilated/Register/Vx_Register_unit.h");
+    let known = Verilator::find().unwrap().version == Version::FLOOR;
+    assert_eq!(unit.contains("_rise("), known, "{unit}");
+    let warned = "top `register` has Verilator's schedule, in spite of `.rescheduled()`: ";
+    assert_eq!(said.contains(warned), !known, "{said}");
 }
 
 #[test]
