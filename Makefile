@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl cost build-cost synth formal mutants planted pictures coverage truth \
-	archive one-line setup check-tools
+.PHONY: demo test newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
+	truth archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -39,16 +39,24 @@ check-rust:
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 	$(CARGO) test --workspace --no-run --quiet
 	tools/features.sh
-	$(CARGO) test --quiet --workspace --bench harness -- --quick
 	.tools/bin/python tools/waves.py $${CARGO_TARGET_DIR:-target}/debug/xoff
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
-	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
 
 check-rtl:
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check
 	.tools/bin/python tools/quotes.py
+
+# What takes CI too long, before what it concerns is sent in: it compiles the simulator again for documentation, for the
+# crates of examples/, which are outside of this workspace, and for another Verilator. Nothing comes after `newest`, so
+# it may take the folder in which what does not depend on Verilator is compiled.
+check-all: check
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items --quiet
+	$(CARGO) package --quiet --allow-dirty --no-verify -p verilated5 -p verilated5-build
+	$(CARGO) test --quiet --workspace --bench harness -- --quick
 	.tools/bin/python tools/synth.py
+	$(CARGO) test --quiet --workspace --test models works_as_it_is_written -- --ignored --test-threads=1
+	@$(MAKE) --no-print-directory pictures
+	@$(MAKE) --no-print-directory newest NEWEST_TARGET="$${CARGO_TARGET_DIR:-target}"
 
 formal: check-tools
 	.tools/bin/python tools/formal.py
