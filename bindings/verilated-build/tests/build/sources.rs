@@ -230,7 +230,7 @@ fn run_with(case: &str, files: &[(&str, &str)]) -> String {
 fn the_schedule_of_verilator_5_006_is_written_again() {
     let (world, said) = said("rescheduled", &[]);
     assert!(said.contains("RESULT fine"), "{said}");
-    let unit = world.read("target/debug/build/x-0/out/verilated/Register/Vx_Register_unit.h");
+    let unit = world.read("target/debug/build/x-0/out/verilated/Register/Vcase_Register_unit.h");
     let known = Verilator::find().unwrap().version == Version::FLOOR;
     assert_eq!(unit.contains("_rise("), known, "{unit}");
     let warned = "top `register` has Verilator's schedule, in spite of `.rescheduled()`: ";
