@@ -77,6 +77,12 @@ impl Answers {
         self.count.get(&number).copied().unwrap_or(0)
     }
 
+    /// Whether an answer may name this PSN: the packet before the first, one that arrived, or the next.
+    pub fn may_name(&self, psn: u32) -> bool {
+        let number = number(self.qp.peer_first_psn, psn, self.could);
+        (-1..=self.beyond as i64).contains(&number)
+    }
+
     /// Notes a request that arrived. Returns its number if it is one of the messages.
     pub fn arrived(&mut self, at: Ps, packet: &Packet, judged: &Judged<'_>) -> Option<u64> {
         let number = u64::try_from(number(self.qp.peer_first_psn, packet.psn, self.could)).ok();

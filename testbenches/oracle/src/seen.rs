@@ -76,7 +76,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             return false;
         }
         if !packet.is_request() {
-            return true;
+            return connection.ways[1 - place.side].answers.may_name(packet.psn);
         }
         let way = &connection.ways[place.side];
         let source = |va| (self.source)(place.side, va);

@@ -15,6 +15,7 @@ use super::causes::Causes;
 use super::events::{Event, Head};
 use super::faults::{Faults, pause};
 use super::ledger::Ledger;
+use super::outside::Outside;
 use super::pair::{PERIOD, Pair, STEP_MAX};
 use super::sent::{Right, Sent};
 use super::setup::{SPARE_REGIONS, Setup};
@@ -148,6 +149,11 @@ pub struct Bench {
     /// A bench that goes on from a checkpoint has none.
     #[serde(skip)]
     watch: Option<Watch>,
+    /// As `watch`.
+    #[serde(skip)]
+    outside: Option<Outside>,
+    /// By side, whether frames were dropped because the buffer was full.
+    overflowed: [bool; 2],
 }
 
 /// Where a bench stands in its case.
@@ -176,6 +182,20 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bi
     Ok((bench.pair, bins))
 }
 
+/// The oracle of a case, told of its memory and QPs.
+fn outside(setup: Setup<'_>, right: &[Right; 2]) -> Outside {
+    let mut outside = Outside::new();
+    for side in 0..2 {
+        for (index, region) in setup.regions() {
+            outside.registered(side, index, &region);
+        }
+        for (index, settings) in right[side].qps() {
+            outside.opened(Time::ZERO, side, setup.qpn(side, index), settings);
+        }
+    }
+    outside
+}
+
 impl Bench {
     /// Creates the bench at the beginning of a case.
     pub fn new(seed: u64, head: &Head, skip: bool) -> Result<Self, UnitError> {
@@ -189,13 +209,16 @@ impl Bench {
                 ledgers.insert((side, qp), ledger);
             }
         }
+        let right = [0, 1].map(|side| Right::of(setup, side));
         Ok(Self {
             head: *head,
             stirred: pair.now(),
             pair,
             faults: Faults::new(head.path),
             sent: Default::default(),
-            right: [0, 1].map(|side| Right::of(setup, side)),
+            outside: Some(outside(setup, &right)),
+            overflowed: [false; 2],
+            right,
             invalidated: [0; 2],
             ledgers,
             last_buffer: BTreeMap::new(),
@@ -333,7 +356,13 @@ impl Bench {
             Event::Withdraw { side } => {
                 let side = usize::from(side & 1);
                 self.causes.withdrawn = true;
-                let regions: Vec<u16> = Setup(&self.head).memories().into_keys().collect();
+                let memories = Setup(&self.head).memories();
+                for (index, region) in &memories {
+                    if let Some(outside) = &mut self.outside {
+                        outside.withdrawn(self.pair.time(), side, region.key(*index));
+                    }
+                }
+                let regions: Vec<u16> = memories.into_keys().collect();
                 self.pair.withdraw(side, &regions);
                 for ledger in self.ledgers.values_mut() {
                     ledger.withdraw();
@@ -360,6 +389,10 @@ impl Bench {
         for side in 0..2 {
             self.pair.close(side, index).map_err(failed)?;
             self.sent[side].end_qp();
+            self.look();
+            if let Some(outside) = &mut self.outside {
+                outside.closed(self.pair.time(), side, Setup(&self.head).qpn(side, index));
+            }
         }
         let now = self.now();
         self.judge(now)
@@ -373,7 +406,12 @@ impl Bench {
                 ledger.reopen().map_err(place)?;
             }
             if let Some(settings) = self.right[side].reopen(index) {
+                let begin = self.pair.time();
                 self.pair.open(side, index, settings).map_err(failed)?;
+                if let Some(outside) = &mut self.outside {
+                    let qpn = Setup(&self.head).qpn(side, index);
+                    outside.opened(begin, side, qpn, settings);
+                }
             }
         }
         self.stirred = self.now();
@@ -414,11 +452,19 @@ impl Bench {
             _ => None,
         };
         let (work, buffer) = ledger.post(kind, length, signaled, key, invalidates);
+        let at = |cycle| Time::ZERO + PERIOD * cycle;
+        let qpns = [0, 1].map(|side| Setup(&self.head).qpn(side, qp));
+        if let Some(outside) = &mut self.outside {
+            outside.posted(at(now), side, qpns[side], &work);
+        }
         self.pair.post(side, qp, work);
         if let Some(buffer) = buffer {
             // In the order of the messages.
             let last = self.last_buffer.entry((1 - side, qp)).or_default();
             *last = (now + late).max(*last);
+            if let Some(outside) = &mut self.outside {
+                outside.buffer(at(*last), 1 - side, qpns[1 - side], &buffer);
+            }
             self.pair.post_recv_at(1 - side, *last, qp, buffer);
         }
     }
@@ -441,6 +487,10 @@ impl Bench {
             watch.see(&self.pair);
             watch.judge(self.pair.watched())?;
         }
+        self.look();
+        if let Some(outside) = &mut self.outside {
+            outside.judge(&self.pair)?;
+        }
         for (side, frame, parsed) in &self.pair.frames[before..] {
             self.stirred = now;
             (self.sent[*side].judge(parsed, &self.right[*side])).map_err(|what| {
@@ -450,6 +500,21 @@ impl Bench {
         }
         self.judge(now)
             .map_err(|what| format!("cycle {now}: {what}"))
+    }
+
+    /// Tells the oracle what it has not been told.
+    fn look(&mut self) {
+        let full = [0, 1].map(|side| self.is_full(side));
+        let Some(outside) = &mut self.outside else {
+            return;
+        };
+        let setup = Setup(&self.head);
+        outside.see(&self.pair, |side, index| setup.qpn(side, index));
+        for side in 0..2 {
+            if full[side] && !std::mem::replace(&mut self.overflowed[side], true) {
+                outside.overflowed(self.pair.time(), side);
+            }
+        }
     }
 
     /// Runs a number of cycles, at most [`STEP_MAX`], and judges nothing.
@@ -466,7 +531,11 @@ impl Bench {
 
     /// Whether a NIC has dropped frames because its buffer was full.
     fn full(&self) -> bool {
-        (0..2).any(|side| self.pair.host(side).counters().get(reg::DROP_FULL) > 0)
+        (0..2).any(|side| self.is_full(side))
+    }
+
+    fn is_full(&self, side: usize) -> bool {
+        self.pair.host(side).counters().get(reg::DROP_FULL) > 0
     }
 
     /// Judges new completions and writes.
@@ -555,6 +624,10 @@ impl Bench {
         if let Some(watch) = &mut self.watch {
             watch.see(&self.pair);
             watch.judge(Time::MAX)?;
+        }
+        self.look();
+        if let Some(outside) = &mut self.outside {
+            outside.finish()?;
         }
         for side in 0..2 {
             self.slowed(side)?;

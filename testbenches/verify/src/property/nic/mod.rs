@@ -13,6 +13,7 @@
 //! | `as_text` | how checkpoints hold settings of a case |
 //! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
+//! | `outside` | the oracle, which shares nothing with the NICs |
 //! | `watch` | protocol monitors at the ports of the NICs |
 //! | [`sent`] | which headers and counters are right for what a NIC sends |
 
@@ -23,6 +24,7 @@ pub mod causes;
 pub mod events;
 pub mod faults;
 pub mod ledger;
+mod outside;
 pub mod pair;
 mod retrace;
 pub mod sent;

@@ -61,6 +61,11 @@ impl Right {
         }
     }
 
+    /// Index and settings of each QP.
+    pub fn qps(&self) -> impl Iterator<Item = (u16, &QpSettings)> {
+        self.qps.values().map(|(index, qp)| (*index, qp))
+    }
+
     /// The settings with which a QP is opened once more.
     pub fn reopen(&mut self, index: u16) -> Option<&QpSettings> {
         let (_, qp) = self.qps.values_mut().find(|(of, _)| *of == index)?;

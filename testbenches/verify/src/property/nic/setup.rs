@@ -294,7 +294,7 @@ impl Setup<'_> {
     }
 
     /// Indices and settings of the regions of both sides.
-    fn regions(self) -> Vec<(u16, Region)> {
+    pub fn regions(self) -> Vec<(u16, Region)> {
         let spares = (0..SPARE_REGIONS).map(|number| (self.spare_index(number), spare(number)));
         self.memories().into_iter().chain(spares).collect()
     }
