@@ -84,10 +84,10 @@ pub trait Endpoint: Node + Debug {
     /// Whether the QP is connected.
     fn connected(&self, index: u16) -> bool;
 
-    /// Has the QPs that are connected from now on answer READs and atomics, at most `granted` unanswered at a time in
-    /// each, 1 or more. Returns whether the NIC can; one that cannot refuses them.
-    fn answer_reads(&mut self, granted: u16) -> bool {
-        let _ = granted;
+    /// Has the QPs that are connected from now on ask for READs and atomics and answer them, at most `limit` unanswered at
+    /// a time in each direction, 1 or more. Returns whether the NIC can; one that cannot refuses them.
+    fn enable_reads(&mut self, limit: u16) -> bool {
+        let _ = limit;
         false
     }
 
@@ -722,8 +722,8 @@ impl Endpoint for ModelNic {
         true
     }
 
-    fn answer_reads(&mut self, granted: u16) -> bool {
-        self.answer_reads(granted);
+    fn enable_reads(&mut self, limit: u16) -> bool {
+        self.enable_reads(limit);
         true
     }
 

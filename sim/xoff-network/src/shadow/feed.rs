@@ -102,7 +102,7 @@ impl<'a> Feeder<'a> {
     ) -> Result<Self, Error> {
         let mut fed = Fed {
             sent: vec![Vec::new(); connections.len()],
-            reads: bench.nic.answer_reads(granted),
+            reads: bench.nic.enable_reads(granted),
             ..Fed::default()
         };
         let mut lines = Vec::new();

@@ -20,9 +20,9 @@ const ROUND_BYTES: u64 = 1 << 33;
 pub struct FlowConfig {
     /// The flow's number in the whole network, below 2^20. Determines the addresses of its memory.
     pub number: u32,
-    /// SEND or WRITE, with or without immediate data.
+    /// SEND or WRITE, with or without immediate data; a READ or an atomic, whose data comes back to where it is posted.
     pub kind: WorkKind,
-    /// Bytes of a message, 1 to 2^31.
+    /// Bytes of a message, 1 to 2^31; 8 of an atomic.
     pub message: u32,
     /// What every second message is in place of `kind` and `message`: one that takes a receive buffer, behind one that
     /// takes none, such as a completion behind its data.
@@ -55,6 +55,30 @@ impl FlowConfig {
             _ => self.message,
         };
         (longest as u64 + 64) | 1
+    }
+
+    /// Whether its data comes to the host that posts its messages: READs and atomics.
+    pub const fn returns(&self) -> bool {
+        self.kind.returns()
+    }
+
+    /// What an atomic of the flow finds in the first word of its memory at the other end: each adds 1, also those that
+    /// compare and swap.
+    fn original(&self, index: u64) -> u64 {
+        let mut word = [0; 8];
+        memory::fill(self.base(), &mut word);
+        u64::from_le_bytes(word).wrapping_add(index)
+    }
+
+    /// How many of `bytes`, which were written for message `index`, are wrong at an address.
+    fn differing(&self, index: u64, va: u64, bytes: &[u8]) -> u64 {
+        if !self.kind.is_atomic() {
+            return memory::differing(va, bytes);
+        }
+        let skipped = va.saturating_sub(self.address(index)) as usize;
+        let right = self.original(index).to_le_bytes();
+        let pairs = bytes.iter().zip(right.iter().skip(skipped));
+        pairs.filter(|(found, right)| found != right).count() as u64
     }
 
     /// Kind and bytes of message `index`.
@@ -219,10 +243,19 @@ impl Sender {
         let config = &self.config;
         let va = config.address(self.posted);
         let (kind, length) = config.shape(self.posted);
-        let (remote_va, remote_key) = if kind.writes() {
-            (va, self.remote_key)
-        } else {
-            (0, 0)
+        let (remote_va, remote_key) = match kind {
+            kind if kind.is_atomic() => (config.base(), self.remote_key),
+            kind if kind.writes() || kind.returns() => (va, self.remote_key),
+            _ => (0, 0),
+        };
+        let compare = match kind {
+            WorkKind::CMP_SWAP => config.original(self.posted),
+            _ => 0,
+        };
+        let swap_add = match kind {
+            WorkKind::CMP_SWAP => compare.wrapping_add(1),
+            WorkKind::FETCH_ADD => 1,
+            _ => 0,
         };
         Work {
             kind,
@@ -237,6 +270,8 @@ impl Sender {
             } else {
                 0
             },
+            swap_add,
+            compare,
             id: self.posted,
             ..Work::default()
         }
@@ -470,13 +505,14 @@ impl Receiver {
         if offset > self.covered || end > length {
             return bytes.len() as u64;
         }
+        let differing = self.config.differing(self.whole, va, bytes);
         self.fresh += end.saturating_sub(self.covered);
         self.covered = self.covered.max(end);
         if self.covered == length {
             self.whole += 1;
             self.covered = 0;
         }
-        memory::differing(va, bytes)
+        differing
     }
 
     /// Number of bytes written for the first time.

@@ -142,7 +142,7 @@ pub struct Host {
     stalls: Stalls,
     manual: Option<Box<Manual>>,
     /// Memory that remembers what was written, if it does.
-    overlay: Option<Overlay>,
+    overlay: Option<Box<Overlay>>,
     errors: HostErrors,
     digest: Digest,
     /// The earliest post of each kind: the cycle in which it is at the NIC, and the index of its sender or receiver.
@@ -190,7 +190,7 @@ impl Host {
     /// with them.
     pub fn take_over(&mut self, order: Seed) {
         self.manual = Some(Box::new(Manual::new(order.draws())));
-        self.overlay = Some(Overlay::default());
+        self.overlay.get_or_insert_default().whole = true;
     }
 
     /// Reads the memory from `va` on: what was written there, if the host remembers it, and else the content that the
@@ -202,7 +202,8 @@ impl Host {
         }
     }
 
-    /// Writes to the memory from `va` on, as software of the host does. The host remembers writes from then on.
+    /// Writes to the memory from `va` on, as software of the host does. Only a host that was [taken over](Self::take_over)
+    /// remembers the NIC's writes, too.
     pub fn write_memory(&mut self, va: u64, bytes: &[u8]) {
         let overlay = self.overlay.get_or_insert_default();
         overlay.write(va, bytes);
@@ -595,7 +596,7 @@ impl Host {
             if last {
                 let (key, remote) = open.key.unwrap_or_default();
                 let bytes = std::mem::take(&mut manual.packet);
-                if let Some(overlay) = &mut self.overlay {
+                if let Some(overlay) = self.overlay.as_mut().filter(|it| it.whole) {
                     overlay.write(open.first, &bytes);
                 }
                 manual.written.push(Written {
@@ -673,7 +674,7 @@ impl Host {
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         self.pcie
             .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
-        if let Some(overlay) = &mut self.overlay {
+        if let Some(overlay) = self.overlay.as_mut().filter(|it| it.whole) {
             overlay.write(va, bytes);
         }
         if let Some(manual) = &mut self.manual {

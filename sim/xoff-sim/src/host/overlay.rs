@@ -11,7 +11,11 @@ const PAGE: u64 = 4096;
 
 /// What was written, in pages. A page begins with the content that its addresses have.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Overlay(BTreeMap<u64, Vec<u8>>);
+pub(super) struct Overlay {
+    pages: BTreeMap<u64, Vec<u8>>,
+    /// Whether it remembers DMA writes, too, and not only atomics and what software writes.
+    pub whole: bool,
+}
 
 impl Overlay {
     /// Reads the memory from `va` on. Addresses wrap around.
@@ -19,7 +23,7 @@ impl Overlay {
         pieces(va, bytes.len(), |at, range| {
             let piece = &mut bytes[range];
             let from = (at % PAGE) as usize;
-            match self.0.get(&(at / PAGE)) {
+            match self.pages.get(&(at / PAGE)) {
                 Some(page) => piece.copy_from_slice(&page[from..from + piece.len()]),
                 None => memory::fill(at, piece),
             }
@@ -31,7 +35,7 @@ impl Overlay {
         pieces(va, bytes.len(), |at, range| {
             let piece = &bytes[range];
             let from = (at % PAGE) as usize;
-            let page = self.0.entry(at / PAGE).or_insert_with(|| {
+            let page = self.pages.entry(at / PAGE).or_insert_with(|| {
                 let mut page = vec![0; PAGE as usize];
                 memory::fill(at - at % PAGE, &mut page);
                 page

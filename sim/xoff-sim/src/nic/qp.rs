@@ -44,7 +44,7 @@ pub struct QpSettings {
     pub tags: Vec<u16>,
     /// DSCP of requests.
     pub dscp: u8,
-    /// DSCP of ACKs, NAKs and responses of atomics; without it that of requests.
+    /// DSCP of ACKs and NAKs; without it that of requests.
     pub answer_dscp: Option<u8>,
     /// PCP of the same in the outer tag, if there is one; without it that of requests.
     pub answer_pcp: Option<u8>,

@@ -59,17 +59,11 @@ impl Answers {
         self.classes & classes != 0 && self.ahead < AHEAD_MAX
     }
 
-    /// Takes the first answer of a class. `ahead` is whether a request waits for it; behind a READ response it is the
-    /// request's turn.
+    /// Takes the first answer of a class. `ahead` is whether a request waits for it.
     pub(super) fn take(&mut self, class: u8, ahead: bool) -> Option<Answer> {
         let [first, second] = &mut self.held[usize::from(class)];
         let answer = first.take();
-        let payload = answer.as_ref().map_or(0, |answer| answer.frame.payload);
-        self.ahead = match (ahead, payload) {
-            (false, _) => 0,
-            (true, 0) => self.ahead + 1,
-            (true, _) => AHEAD_MAX,
-        };
+        self.ahead = if ahead { self.ahead + 1 } else { 0 };
         *first = second.take();
         if first.is_none() {
             self.classes &= !(1 << class);
@@ -103,20 +97,20 @@ impl Answers {
 mod tests {
     use super::*;
 
-    fn answer(qp: u16, payload: usize) -> Answer {
+    fn answer(qp: u16) -> Answer {
         Answer {
             from: 7,
             qp,
-            frame: Draft::of_payload(payload),
+            frame: Draft::none(),
         }
     }
 
     #[test]
     fn two_of_a_class_leave_in_order_and_a_discard_takes_those_of_its_qp() {
         let mut answers = Answers::default();
-        answers.put(3, answer(1, 0));
-        answers.put(3, answer(2, 0));
-        answers.put(4, answer(1, 0));
+        answers.put(3, answer(1));
+        answers.put(3, answer(2));
+        answers.put(4, answer(1));
         assert!(!answers.has_room(3) && answers.has_room(4));
         answers.discard(1);
         assert_eq!(answers.first(3).unwrap().qp, 2);
@@ -131,26 +125,15 @@ mod tests {
         let mut answers = Answers::default();
         for round in 0..2 {
             for ahead in 0..15 {
-                answers.put(3, answer(0, 0));
+                answers.put(3, answer(0));
                 assert!(answers.go_first(1 << 3), "{ahead} answers in round {round}");
                 assert!(!answers.go_first(1 << 4), "of a class that is paused");
                 answers.take(3, true);
             }
-            answers.put(3, answer(0, 0));
+            answers.put(3, answer(0));
             assert!(!answers.go_first(1 << 3), "it is the request's turn");
             answers.request_taken();
             answers.take(3, false);
         }
-    }
-
-    #[test]
-    fn requests_and_read_responses_take_turns() {
-        let mut answers = Answers::default();
-        answers.put(3, answer(0, 1_024));
-        answers.put(3, answer(0, 1_024));
-        answers.take(3, true);
-        assert!(!answers.go_first(1 << 3));
-        answers.request_taken();
-        assert!(answers.go_first(1 << 3));
     }
 }

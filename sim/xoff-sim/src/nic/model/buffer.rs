@@ -9,18 +9,30 @@ use super::{NEVER, latency};
 use crate::host::Host;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::nic::{BUFFERS, BufferParts};
+use crate::protocol::gbn::requester::reading::Returned;
 use crate::protocol::gbn::responder::answered::Accepted;
 use crate::protocol::gbn::{Arrival, Completion};
 use crate::time::Cycles;
-use crate::wire::PRIORITIES;
+use crate::wire::{PRIORITIES, Psn, Syndrome};
 
-/// A request that waits for the responder.
+/// What waits in the buffer for a step of its QP.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) enum Received {
+    /// A request, for the responder.
+    Request(Arrival),
+    /// A READ response or that of an atomic, for the requester.
+    Response(Returned),
+    /// An ACK or NAK that must not pass such responses.
+    Answer(Psn, Syndrome),
+}
+
+/// A packet that waits for its step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Waiting {
     /// Earliest cycle of its step.
     pub(super) from: u64,
     pub(super) qp: u16,
-    pub(super) arrival: Arrival,
+    pub(super) received: Received,
     pub(super) payload: Bytes,
     pub(super) room: Room,
 }
@@ -50,6 +62,13 @@ pub(super) struct Job {
     pub(super) room: Option<Room>,
 }
 
+impl Job {
+    /// Whether it completes a work request.
+    fn completes_work(&self) -> bool {
+        (self.completion.as_ref()).is_some_and(|completion| !completion.receive)
+    }
+}
+
 /// A part of the receive buffer: payload in a ring of beats, and headers in a queue beside it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Part {
@@ -72,6 +91,8 @@ pub(super) struct ReceiveBuffer {
     jobs_max: usize,
     depth: [u32; PRIORITIES],
     jobs: VecDeque<Job>,
+    /// Jobs that complete a work request.
+    completing: u32,
     /// The cycle in which the last beat of the first job is taken.
     writing: Option<u64>,
     /// Earliest cycle of the next job.
@@ -100,6 +121,7 @@ impl ReceiveBuffer {
             jobs_max: 4 * (recvs + 1) + 4,
             depth: [0; PRIORITIES],
             jobs: VecDeque::new(),
+            completing: 0,
             writing: None,
             next_job: 0,
             next_step: 0,
@@ -177,7 +199,14 @@ impl ReceiveBuffer {
 
     /// Appends a job.
     pub(super) fn push(&mut self, job: Job) {
+        self.completing += u32::from(job.completes_work());
         self.jobs.push_back(job);
+    }
+
+    /// Whether a work request of a QP is still to be completed by a job.
+    pub(super) fn completes_work(&self, qp: u16) -> bool {
+        let mut jobs = self.jobs.iter();
+        self.completing > 0 && jobs.any(|job| job.qp == qp && job.completes_work())
     }
 
     /// Removes the waiting requests of a QP that is closed, and what was to be answered after its writes. Returns how
@@ -239,6 +268,7 @@ impl ReceiveBuffer {
         self.writing = None;
         self.next_job = now + 1;
         let job = self.jobs.pop_front()?;
+        self.completing -= u32::from(job.completes_work());
         if let Some(Room {
             class,
             bytes,

@@ -6,6 +6,7 @@ use super::icrc::icrc_of;
 use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::gbn::Arrival;
+use crate::protocol::gbn::requester::reading::Returned;
 use crate::protocol::parse;
 use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
@@ -46,8 +47,8 @@ pub(super) enum Classified {
     Dropped(u16),
     /// A CNP.
     Cnp(Addressed),
-    /// A READ response or an atomic answer, which nothing asked for.
-    Response(Addressed),
+    /// A READ response or the response of an atomic, with its payload or the original, little-endian.
+    Response(Addressed, Returned, Bytes),
     /// An ACK or NAK.
     Answer(Addressed, Psn, Syndrome),
     /// A request. `access` is not filled in yet.
@@ -144,12 +145,21 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
         | Opcode::RC_READ_RESP_MIDDLE
         | Opcode::RC_READ_RESP_LAST
         | Opcode::RC_READ_RESP_ONLY
-        | Opcode::RC_ATOMIC_ACK => Classified::Response(addressed),
-        opcode => {
-            let (payload_bytes, payload) = match frame.payload_bytes? {
-                bytes if usize::from(bytes) > PAYLOAD_MAX => (TOO_LONG, Bytes::new()),
-                bytes => (bytes, frame.payload.clone().into()),
+        | Opcode::RC_ATOMIC_ACK => {
+            let (bytes, payload) = match ext.atomic_ack {
+                Some(ack) => (8, Bytes::copy_from_slice(&ack.original.to_le_bytes())),
+                None => payload_of(frame)?,
             };
+            let returned = Returned {
+                opcode: bth.opcode,
+                psn: bth.psn,
+                syndrome: ext.aeth.map_or(Syndrome::ACK, |aeth| aeth.syndrome),
+                bytes,
+            };
+            Classified::Response(addressed, returned, payload)
+        }
+        opcode => {
+            let (payload_bytes, payload) = payload_of(frame)?;
             let reth = ext.reth.unwrap_or_default();
             let atomic = ext.atomic.unwrap_or_default();
             let is_atomic = ext.atomic.is_some();
@@ -176,6 +186,14 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
     })
 }
 
+/// The payload of a packet and its length, which stands for itself where it is too long for any path.
+fn payload_of(frame: &ParsedFrame) -> Option<(u16, Bytes)> {
+    Some(match frame.payload_bytes? {
+        bytes if usize::from(bytes) > PAYLOAD_MAX => (TOO_LONG, Bytes::new()),
+        bytes => (bytes, frame.payload.clone().into()),
+    })
+}
+
 /// The QP number in a usual packet, untagged IPv4, read without any check. Only for hints: it may be anything.
 pub(super) fn probable_qpn(frame: &[u8]) -> Option<u32> {
     let at = EthernetRepr::LEN + Ipv4Repr::LEN + UdpRepr::LEN + 4;
@@ -191,7 +209,7 @@ fn half(frame: &[u8], at: usize) -> Option<u16> {
     bytes(frame, at).map(u16::from_be_bytes)
 }
 
-/// Classifies SENDs, WRITEs and ACKs in complete UDP datagrams without IPv4 options or fragments. `None` for anything
+/// Classifies SENDs, WRITEs, ACKs and READ responses in complete UDP datagrams without IPv4 options or fragments. `None` for anything
 /// else, or if something is wrong.
 fn usual(frame: &Bytes) -> Option<Classified> {
     let mut at = EthernetRepr::LEN;
@@ -259,7 +277,11 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     let padded = transport.checked_sub(BthRepr::LEN + ext_bytes + ICRC_BYTES)?;
     let pad = usize::from(bth[1] >> 4 & 3);
     let version = bth[1] & 0x0F;
-    if !transport.is_multiple_of(4) || version != 0 || pad > padded || aeth && padded > 0 {
+    if !transport.is_multiple_of(4)
+        || version != 0
+        || pad > padded
+        || opcode == Opcode::RC_ACK && padded > 0
+    {
         return None;
     }
     let (covered, icrc) = packet.split_at(announced - ICRC_BYTES);
@@ -280,18 +302,39 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     };
     let psn = Psn::wrapping(word(8)?);
     let ext = packet.get(ext_at..ext_at + ext_bytes)?;
-    if aeth {
+    if opcode == Opcode::RC_ACK {
         return Some(Classified::Answer(addressed, psn, Syndrome(ext[0])));
+    }
+    let payload_bytes = match too_long {
+        true => TOO_LONG,
+        false => (padded - pad) as u16,
+    };
+    let payload = || {
+        let from = at + ext_at + ext_bytes;
+        match too_long {
+            true => Bytes::new(),
+            false => frame.slice(from..from + padded - pad),
+        }
+    };
+    if (Opcode::RC_READ_RESP_FIRST..=Opcode::RC_READ_RESP_ONLY).contains(&opcode) {
+        let returned = Returned {
+            opcode,
+            psn,
+            syndrome: if aeth {
+                Syndrome(ext[0])
+            } else {
+                Syndrome::ACK
+            },
+            bytes: payload_bytes,
+        };
+        return Some(Classified::Response(addressed, returned, payload()));
     }
     let mut arrival = Arrival {
         operation: opcode.0,
         psn,
         ack_req: bth[8] & 0x80 != 0,
         solicited: bth[1] & 0x80 != 0,
-        payload_bytes: match too_long {
-            true => TOO_LONG,
-            false => (padded - pad) as u16,
-        },
+        payload_bytes,
         ..Arrival::default()
     };
     if reth {
@@ -302,12 +345,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     if imm {
         arrival.imm = u32::from_be_bytes(bytes(ext, ext_bytes - 4)?);
     }
-    let payload = at + ext_at + ext_bytes;
-    let payload = match too_long {
-        true => Bytes::new(),
-        false => frame.slice(payload..payload + padded - pad),
-    };
-    Some(Classified::Request(addressed, arrival, payload))
+    Some(Classified::Request(addressed, arrival, payload()))
 }
 
 /// Whether an opcode has a RETH, four bytes of immediate data or key, an AETH. `None` for opcodes that are not
@@ -327,7 +365,11 @@ const fn extensions(opcode: Opcode) -> Option<(bool, bool, bool)> {
         | Opcode::RC_WRITE_LAST_IMM => (false, true, false),
         Opcode::RC_WRITE_FIRST | Opcode::RC_WRITE_ONLY => (true, false, false),
         Opcode::RC_WRITE_ONLY_IMM => (true, true, false),
-        Opcode::RC_ACK => (false, false, true),
+        Opcode::RC_ACK
+        | Opcode::RC_READ_RESP_FIRST
+        | Opcode::RC_READ_RESP_LAST
+        | Opcode::RC_READ_RESP_ONLY => (false, false, true),
+        Opcode::RC_READ_RESP_MIDDLE => (false, false, false),
         _ => return None,
     })
 }

@@ -9,6 +9,7 @@
 //! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
 //! | `transmit`, `answers`, `slots`, `reads`, `turns`, `qp_set` | grants, what waits for the wire, arbitration |
+//! | `responses` | READs and atomics |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
@@ -27,6 +28,7 @@ use self::pacing::Pacing;
 use self::path::Path;
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
+use self::responses::Responses;
 use self::slots::Slots;
 use self::turns::Turns;
 use super::congestion::Chosen;
@@ -40,7 +42,7 @@ use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
-use crate::protocol::gbn::responder::answered::Answered;
+use crate::protocol::gbn::requester::reading::Reading;
 use crate::protocol::gbn::{
     RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times, mtu_bytes,
 };
@@ -64,6 +66,7 @@ mod pauses;
 mod qp_set;
 mod reads;
 mod receive;
+mod responses;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -168,7 +171,7 @@ const fn gcd(a: u64, b: u64) -> u64 {
 struct OpenQp {
     path: Path,
     class: u8,
-    /// Class of ACKs, NAKs and responses of atomics.
+    /// Class of ACKs and NAKs.
     answer_class: u8,
     ipv6: bool,
     /// Own address; IPv4 in the low 32 bits.
@@ -229,8 +232,8 @@ pub struct ModelNic {
     inlet: Inlet,
     buffer: ReceiveBuffer,
     responder: ResponderEnd,
-    /// What each QP owes for READs and atomics; empty if they are refused.
-    answered: Vec<Answered>,
+    /// What belongs to READs and atomics, unless they are refused.
+    responses: Option<Box<Responses>>,
     requester: RequesterEnd,
     pauses: Pauses,
     pause_log: PauseLog,
@@ -295,7 +298,7 @@ impl ModelNic {
                 config.recvs,
             ),
             responder: ResponderEnd::new(qps, config.recvs),
-            answered: Vec::new(),
+            responses: None,
             requester: RequesterEnd::new(qps, config.wqes, Times { period_ps }),
             pauses: Pauses::new(config.quantum()),
             pause_log: PauseLog::default(),
@@ -377,7 +380,9 @@ impl ModelNic {
             psn: settings.responder_psn,
         };
         self.responder.event(qp, responder, |_| ());
-        self.answered.get_mut(qp).map(Answered::clear);
+        if let Some(responses) = &mut self.responses {
+            responses.open(qp);
+        }
         for set in [&mut self.sendable, &mut self.owed, &mut self.cnps] {
             set.set(qp, false);
         }
@@ -416,11 +421,18 @@ impl ModelNic {
         }
     }
 
-    /// Has all QPs answer READs and atomics, at most `granted` unanswered at a time in each (`max_dest_rd_atomic`), 1
-    /// or more. Without it, the NIC refuses them as the RTL does. Forgets what is under way, so it is for NICs without
-    /// open QPs.
-    pub fn answer_reads(&mut self, granted: u16) {
-        self.answered = vec![Answered::new(granted); self.qps.len()];
+    /// Has all QPs ask for READs and atomics and answer them, at most `limit` unanswered at a time in each direction of a
+    /// QP (`max_rd_atomic`, `max_dest_rd_atomic`), 1 or more. Without it, the NIC refuses them as the RTL does. Forgets
+    /// what is under way, so it is for NICs without open QPs.
+    pub fn enable_reads(&mut self, limit: u16) {
+        self.responses = Some(Box::new(Responses::new(self.qps.len(), limit)));
+    }
+
+    /// How often QPs went back for a READ response or that of an atomic because of what came behind it (IBTA volume 1
+    /// §9.7.5.2.8).
+    pub fn implied_naks(&self) -> u64 {
+        let reading = self.responses.iter().flat_map(|it| &it.reading);
+        reading.map(Reading::implied_naks).sum()
     }
 
     /// Sets what the peer's READs and atomics may do with the region that is registered at an index.
@@ -656,7 +668,16 @@ impl ModelNic {
             true => window,
             false => window.max(outstanding + 1),
         };
-        self.sendable.set(qp, context.sendable());
+        self.sendable.set(qp, self.can_send(qp));
+    }
+
+    /// Whether a QP has a request to send, and may.
+    fn can_send(&self, index: usize) -> bool {
+        let qp = &self.requester.qps[index];
+        match &self.responses {
+            None => qp.context.sendable(),
+            Some(responses) => qp.can_send(&responses.reading[index]),
+        }
     }
 }
 

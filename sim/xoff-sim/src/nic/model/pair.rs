@@ -7,7 +7,7 @@ use super::{ModelNic, ModelNicConfig};
 use crate::host::{FlowConfig, Host, PcieConfig, Receiver, Sender};
 use crate::kernel::{Network, NetworkBuilder, PortId};
 use crate::link::Link;
-use crate::nic::{Address, NicSettings, QpSettings, Region};
+use crate::nic::{Address, NicSettings, QpSettings, ReadRights, Region};
 use crate::protocol::gbn::{RequesterConfig, ResponderConfig};
 use crate::seeded::Seed;
 use crate::time::{Clock, Duration, Length};
@@ -71,7 +71,7 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
 
 /// Opens QP `index` at both ends, with the settings of [`qp`] and a `change` to them, and starts a flow on it from the
 /// first NIC to the second; each NIC comes with the number of its host. The flow's memory is a region of the same
-/// index.
+/// index. READs and atomics are for NICs that [have them](ModelNic::enable_reads).
 pub fn connect(
     from: (&mut ModelNic, u8),
     to: (&mut ModelNic, u8),
@@ -96,10 +96,20 @@ pub fn connect(
     to.open(index, &settings);
     let local = from.register(index, region);
     let remote = to.register(index, region);
+    let rights = ReadRights {
+        read: true,
+        atomic: true,
+    };
+    to.permit(index, rights);
     from.host_mut()
         .send(Sender::new(config.clone(), index, local, remote));
-    to.host_mut()
-        .receive(Receiver::new(config.clone(), index, remote, 16));
+    let (receiver, key) = match config.returns() {
+        true => (from, local),
+        false => (to, remote),
+    };
+    receiver
+        .host_mut()
+        .receive(Receiver::new(config.clone(), index, key, 16));
 }
 
 /// The network of two NICs, nodes 0 and 1, and a cable of 20 m with 150 ns of interfaces. `faults` are fault rules for

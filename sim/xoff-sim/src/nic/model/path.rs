@@ -35,9 +35,9 @@ pub(in crate::nic) struct Path {
 /// What a packet is to those who look at DSCP, PCP and ECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::nic) enum SentAs {
-    /// A request, or a response with data.
+    /// A request, a READ response, the response of an atomic.
     Request { ecn_capable: bool },
-    /// An ACK, a NAK or the response of an atomic.
+    /// An ACK or a NAK.
     Answer,
     /// A CNP.
     Cnp { dscp: u8, pcp: u8 },
@@ -55,13 +55,13 @@ pub(in crate::nic) struct Draft {
 }
 
 impl Draft {
-    /// Of no frame, with so many bytes of payload.
+    /// Of no frame.
     #[cfg(test)]
-    pub(super) const fn of_payload(payload: usize) -> Self {
+    pub(super) const fn none() -> Self {
         Self {
             bytes: Vec::new(),
             end: 0,
-            payload,
+            payload: 0,
         }
     }
 
@@ -168,11 +168,17 @@ impl Path {
         if layout.imm || layout.ieth {
             put(&request.imm.to_be_bytes());
         }
+        if layout.atomic {
+            put(&request.va.to_be_bytes());
+            put(&request.rkey.to_be_bytes());
+            put(&request.swap_add.to_be_bytes());
+            put(&request.compare.to_be_bytes());
+        }
         fill(&mut draft.bytes[at..at + draft.payload]);
         draft
     }
 
-    /// Drafts the frame of an answer without payload: an ACK, a NAK, the response of an atomic.
+    /// Drafts the frame of an ACK or a NAK.
     pub(super) fn answer(&self, response: &Response) -> Draft {
         let mut draft = self.answer_with(response, 0);
         let bytes = &mut draft.bytes;
@@ -181,7 +187,7 @@ impl Path {
         draft
     }
 
-    /// Drafts the frame of a READ response; `fill` writes the payload.
+    /// Drafts the frame of a READ response or the response of an atomic; `fill` writes the payload.
     pub(super) fn response(
         &self,
         response: &Response,

@@ -2,18 +2,20 @@
 
 use bytes::Bytes;
 
-use super::buffer::{Job, Room, Waiting};
+use super::buffer::{Job, Received, Room, Waiting};
 use super::classify::{Addressed, Classified, look};
+use super::slots::{Granted, Slot};
 use super::{ModelNic, latency};
 use crate::nic::congestion::Acknowledged;
 use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
-use crate::protocol::gbn::responder::answered::{Answered, Asked};
+use crate::protocol::gbn::requester::reading::Incoming;
+use crate::protocol::gbn::responder::answered::Asked;
 use crate::protocol::gbn::{
-    Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent, RequesterNote, ResponderEvent,
-    ResponderNote, Response, Status,
+    Arrival, Completion, Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent,
+    RequesterNote, ResponderEvent, ResponderNote, Response, Status, mtu_bytes,
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
@@ -47,17 +49,22 @@ impl ModelNic {
             },
             Classified::Answer(to, psn, syndrome) => match self.owner(&to) {
                 Err(register) => register,
+                Ok(qp) if self.is_in_order(qp) => {
+                    let received = Received::Answer(psn, syndrome);
+                    return self.put(now, (qp, &to), received, Bytes::new(), frame.len());
+                }
                 Ok(qp) => {
                     let at = now + latency::ACKNOWLEDGE;
-                    let before = self.requester.qps[usize::from(qp)].context.una_psn;
-                    self.requester_event(at, qp, RequesterEvent::Ack { psn, syndrome });
-                    self.acknowledged(at, qp, before, syndrome);
-                    return self.send_soon(at + latency::SCHEDULE);
+                    return self.acknowledge(at, qp, psn, syndrome, None);
                 }
             },
-            Classified::Response(to) => match self.owner(&to) {
+            Classified::Response(to, returned, payload) => match self.owner(&to) {
                 Err(register) => register,
-                Ok(_) => reg::DROP_RESPONSE,
+                Ok(_) if self.responses.is_none() => reg::DROP_RESPONSE,
+                Ok(qp) => {
+                    let received = Received::Response(returned);
+                    return self.put(now, (qp, &to), received, payload, frame.len());
+                }
             },
             Classified::Request(to, mut arrival, payload) => match self.owner(&to) {
                 Err(register) => register,
@@ -65,30 +72,66 @@ impl ModelNic {
                     arrival.access =
                         self.memory
                             .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
-                    // A CE mark takes effect when its packet arrives, whatever the responder does with the packet.
-                    if to.traffic_class & 0b11 == 0b11 {
-                        self.marked(now, qp);
-                    }
-                    let class = self.class_of(&to);
-                    let fits = self.buffer.put(Waiting {
-                        from: now + latency::RESPOND,
-                        qp,
-                        arrival,
-                        payload,
-                        room: Room {
-                            class,
-                            bytes: frame.len() as u32,
-                            beats: 0,
-                        },
-                    });
-                    if fits {
-                        return self.depth_changed(now, class);
-                    }
-                    reg::DROP_FULL
+                    let received = Received::Request(arrival);
+                    return self.put(now, (qp, &to), received, payload, frame.len());
                 }
             },
         };
         self.count(register);
+    }
+
+    /// Puts a packet of a QP into the receive buffer, or drops it if there is no room.
+    fn put(
+        &mut self,
+        now: u64,
+        (qp, to): (u16, &Addressed),
+        received: Received,
+        payload: Bytes,
+        bytes: usize,
+    ) {
+        // A CE mark takes effect when its packet arrives, whatever becomes of the packet.
+        if to.traffic_class & 0b11 == 0b11 {
+            self.marked(now, qp);
+        }
+        let class = self.class_of(to);
+        let fits = self.buffer.put(Waiting {
+            from: now + latency::RESPOND,
+            qp,
+            received,
+            payload,
+            room: Room {
+                class,
+                bytes: bytes as u32,
+                beats: 0,
+            },
+        });
+        match fits {
+            true => self.depth_changed(now, class),
+            false => self.count(reg::DROP_FULL),
+        }
+    }
+
+    /// Whether ACKs of a QP have to stay behind what arrived before: they must not pass READ responses, nor what those
+    /// complete.
+    fn is_in_order(&self, qp: u16) -> bool {
+        self.responses.is_some()
+            && (self.requester.qps[usize::from(qp)].awaits_data() || self.buffer.completes_work(qp))
+    }
+
+    /// Gives a QP's requester an ACK or a NAK. `waited` is the packet if it was in the buffer.
+    fn acknowledge(
+        &mut self,
+        at: u64,
+        qp: u16,
+        psn: Psn,
+        syndrome: Syndrome,
+        waited: Option<Waiting>,
+    ) {
+        let before = self.requester.qps[usize::from(qp)].context.una_psn;
+        let event = RequesterEvent::Ack { psn, syndrome };
+        self.requester_step(at, qp, event.into(), waited);
+        self.acknowledged(at, qp, before, syndrome);
+        self.send_soon(at + latency::SCHEDULE);
     }
 
     /// Tells a QP's own congestion control of an acknowledgement. `before` is the oldest packet that was not acknowledged.
@@ -160,10 +203,25 @@ impl ModelNic {
         qp: u16,
         event: RequesterEvent,
     ) -> Option<Request> {
+        self.requester_step(now, qp, event.into(), None)
+    }
+
+    /// The same for all that a requester takes. `waited` is the packet if it was in the buffer: what it completes is
+    /// reported when what arrived before, and its own payload, is in memory.
+    fn requester_step(
+        &mut self,
+        now: u64,
+        qp: u16,
+        incoming: Incoming,
+        waited: Option<Waiting>,
+    ) -> Option<Request> {
         let Self {
             requester,
+            responses,
             counters,
             host,
+            memory,
+            buffer,
             work_blocked,
             ..
         } = self;
@@ -175,26 +233,45 @@ impl ModelNic {
             context.due().filter(|_| !context.rnr_wait)
         };
         let before = timer(requester);
-        requester.event(index, event, Cycle(now), |action| match action {
+        let in_order = waited.is_some() || responses.is_some() && buffer.completes_work(qp);
+        let mut completions = Vec::new();
+        let act = |action| match action {
             RequesterAction::Note(note) => {
                 failed = matches!(note, RequesterNote::RemoteError | RequesterNote::Exhausted);
-                if let Some(register) = requester_counter(note) {
+                if let Some(register) = requester_counter(note, &incoming) {
                     counters.add(register, 1);
                 }
             }
             RequesterAction::Send(packet) => request = Some(packet),
+            RequesterAction::Complete(completion) if in_order => completions.push(completion),
             RequesterAction::Complete(completion) => {
                 host.complete(Cycles(now + latency::COMPLETE), qp, &completion);
             }
-        });
+        };
+        let place = match (responses, incoming) {
+            (Some(responses), _) => {
+                let reading = (index, &mut responses.reading[index]);
+                let allowed =
+                    |place: &Place| memory.allows(place.key, place.va, place.bytes.into(), false);
+                requester.event_reading(reading, incoming, Cycle(now), allowed, act)
+            }
+            (None, Incoming::Event(event)) => {
+                requester.event(index, event, Cycle(now), act);
+                None
+            }
+            (None, Incoming::Response(_)) => None,
+        };
         // Acknowledged work requests have left the ring, with or without a completion.
-        *work_blocked &= matches!(event, RequesterEvent::Send);
-        let context = &requester.qps[index].context;
-        self.sendable.set(index, context.sendable());
+        *work_blocked &= matches!(incoming, Incoming::Event(RequesterEvent::Send));
+        if in_order {
+            self.finish_in_order(now, qp, waited, place, completions);
+        }
+        self.sendable.set(index, self.can_send(index));
+        let context = &self.requester.qps[index].context;
         if let Some(deadline) = context.due() {
             self.timer_next = self.timer_next.min(deadline.0);
         }
-        let after = timer(requester);
+        let after = timer(&self.requester);
         if after.is_some()
             && after != before
             && let Some(open) = &mut self.qps[index]
@@ -203,7 +280,10 @@ impl ModelNic {
         }
         let ready = context.state == QpState::Ready;
         let (una, next) = (context.una_psn, context.next_psn);
-        let wanted = |psn: Psn| ready && psn.ahead_of(una) >= 0 && psn.ahead_of(next) < 0;
+        let wanted = |slot: &Slot| {
+            slot.granted == Granted::Response
+                || ready && slot.psn.ahead_of(una) >= 0 && slot.psn.ahead_of(next) < 0
+        };
         let withdrawn = self.slots.withdraw(qp, now, wanted);
         self.counters.add(reg::WITHDRAWN, withdrawn);
         if failed {
@@ -212,25 +292,72 @@ impl ModelNic {
         request
     }
 
-    /// Lets the responder take the next request.
+    /// Has the payload of a packet that waited in the buffer written, and then work requests completed.
+    fn finish_in_order(
+        &mut self,
+        now: u64,
+        qp: u16,
+        waited: Option<Waiting>,
+        place: Option<Place>,
+        completions: Vec<Completion>,
+    ) {
+        let job = Job {
+            from: now + latency::WRITE,
+            qp,
+            write: None,
+            completion: None,
+            asked: None,
+            room: None,
+        };
+        if let Some(Waiting { payload, room, .. }) = waited {
+            self.buffer.push(Job {
+                write: place.map(|place| (place.va, payload)),
+                room: Some(room),
+                ..job.clone()
+            });
+        }
+        for completion in completions {
+            self.buffer.push(Job {
+                completion: Some(completion),
+                ..job.clone()
+            });
+        }
+    }
+
+    /// Lets the QP of the next packet in the buffer take it.
     pub(super) fn respond(&mut self, now: u64) {
-        if let Some(request) = self.buffer.take(now) {
-            match Asked::of(&request.arrival) {
-                Some(asked) if !self.answered.is_empty() => self.ask(now, &request, asked),
-                _ => {
-                    let event = ResponderEvent::Packet(request.arrival);
-                    self.responder_event(now, request.qp, event, Some(request));
+        let Some(waiting) = self.buffer.take(now) else {
+            return;
+        };
+        let qp = waiting.qp;
+        match waiting.received {
+            Received::Request(arrival) => match Asked::of(&arrival) {
+                Some(asked) if self.responses.is_some() => {
+                    self.ask(now, (qp, waiting.room), &arrival, asked);
                 }
+                _ => {
+                    let event = ResponderEvent::Packet(arrival);
+                    self.responder_event(now, qp, event, Some(waiting));
+                }
+            },
+            Received::Response(returned) => {
+                self.requester_step(now, qp, Incoming::Response(returned), Some(waiting));
+                self.send_soon(now + latency::SCHEDULE);
+            }
+            Received::Answer(psn, syndrome) => {
+                self.acknowledge(now, qp, psn, syndrome, Some(waiting));
             }
         }
     }
 
     /// Gives the responder a READ or an atomic. It is answered when the earlier writes are in memory.
-    fn ask(&mut self, now: u64, request: &Waiting, asked: Asked) {
-        let (qp, arrival) = (request.qp, &request.arrival);
+    fn ask(&mut self, now: u64, (qp, room): (u16, Room), arrival: &Arrival, asked: Asked) {
         let index = usize::from(qp);
         let allowed = self.memory.answers(arrival.rkey, arrival.va, asked);
-        let answered = &mut self.answered[index];
+        let Some(responses) = &mut self.responses else {
+            return;
+        };
+        let answered = &mut responses.answered[index];
         let (step, accepted) = self.responder.qps[index].ask(arrival, asked, answered, allowed);
         self.buffer.push(Job {
             from: now + latency::WRITE,
@@ -238,7 +365,7 @@ impl ModelNic {
             write: None,
             completion: None,
             asked: accepted,
-            room: Some(request.room),
+            room: Some(room),
         });
         self.note(step.note, &ResponderEvent::Packet(*arrival));
         if step.walk {
@@ -251,11 +378,16 @@ impl ModelNic {
     /// Notes whether a QP has an answer to send.
     pub(super) fn owe(&mut self, now: u64, qp: u16) {
         let index = usize::from(qp);
-        let answered = self.answered.get(index);
-        let owed = match answered.is_some_and(Answered::is_before_acks) {
-            true => answered.is_some_and(Answered::owes),
-            false => self.responder.owed(index),
-        };
+        let mut owed = self.responder.owed(index);
+        if let Some(responses) = &mut self.responses {
+            let answered = &responses.answered[index];
+            let owes = answered.owes();
+            owed &= !answered.is_before_acks();
+            responses.owing.set(index, owes);
+            if owes {
+                self.send_soon(now + latency::GRANT);
+            }
+        }
         self.owed.set(index, owed);
         if owed {
             self.grant_soon(now + latency::GRANT);
@@ -273,7 +405,7 @@ impl ModelNic {
     ) -> Option<Response> {
         let Self {
             responder,
-            answered,
+            responses,
             buffer,
             counters,
             qps,
@@ -345,7 +477,9 @@ impl ModelNic {
             qp.spoilt = spoilt;
         }
         if matches!(event, ResponderEvent::Fail) {
-            answered.get_mut(index).map(Answered::clear);
+            if let Some(responses) = responses {
+                responses.answered[index].fail();
+            }
         }
         *recv_blocked &= matches!(event, ResponderEvent::Grant);
         if request.is_some() {
@@ -413,9 +547,24 @@ impl ModelNic {
         if let Some(completion) = job.completion {
             self.host.complete(Cycles(now + 1), job.qp, &completion);
         }
-        if let Some(asked) = job.asked {
-            let Self { answered, host, .. } = self;
-            answered[usize::from(job.qp)].answer(&asked, |va, kind| host.atomic(va, kind));
+        if let Some((asked, responses)) = job.asked.zip(self.responses.as_mut()) {
+            let (host, answered) = (&mut self.host, &mut responses.answered);
+            let answered = &mut answered[usize::from(job.qp)];
+            answered.answer(&asked, |va, kind| host.atomic(va, kind));
+            if asked.again {
+                // They are built again.
+                let mtu = mtu_bytes(
+                    self.responder.qps[usize::from(job.qp)]
+                        .context
+                        .configuration
+                        .mtu,
+                );
+                let kept =
+                    |slot: &Slot| slot.granted != Granted::Response || !asked.has(slot.psn, mtu);
+                let withdrawn = self.slots.withdraw(job.qp, now, kept);
+                self.counters.add(reg::WITHDRAWN, withdrawn);
+                (0..withdrawn).for_each(|_| answered.sent());
+            }
             self.owe(now, job.qp);
         }
         if let Some(room) = job.room {
@@ -425,8 +574,9 @@ impl ModelNic {
     }
 }
 
-const fn requester_counter(note: RequesterNote) -> Option<u16> {
+const fn requester_counter(note: RequesterNote, incoming: &Incoming) -> Option<u16> {
     Some(match note {
+        RequesterNote::Unsent if matches!(incoming, Incoming::Response(_)) => reg::DROP_RESPONSE,
         RequesterNote::Nak => reg::NAKS_IN,
         RequesterNote::Rnr => reg::RNR_NAKS_IN,
         RequesterNote::RemoteError => reg::REMOTE_ERRORS_IN,

@@ -1,4 +1,4 @@
-//! Slots for request packets whose payload is being fetched (`transmit_slots`).
+//! Slots for packets whose payload is being fetched (`transmit_slots`): requests and READ responses.
 
 use std::collections::VecDeque;
 
@@ -10,6 +10,19 @@ use super::reads::Reads;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::wire::{PRIORITIES, Psn, set_bits};
 
+/// What a packet that was granted is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Granted {
+    Request {
+        /// Whether it asks for an ACK.
+        asks: bool,
+        /// Whether it is sent again.
+        again: bool,
+    },
+    /// A READ response, or that of an atomic.
+    Response,
+}
+
 /// A packet that was granted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Slot {
@@ -20,10 +33,14 @@ pub(super) struct Slot {
     pub(super) read: u64,
     pub(super) draft: Draft,
     pub(super) psn: Psn,
-    /// Whether it asks for an ACK.
-    pub(super) asks: bool,
-    /// Whether it is sent again.
-    pub(super) again: bool,
+    pub(super) granted: Granted,
+}
+
+impl Slot {
+    /// Whether it is a request that asks for an ACK.
+    pub(super) const fn asks(&self) -> bool {
+        matches!(self.granted, Granted::Request { asks: true, .. })
+    }
 }
 
 /// All slots, by class and in the order of grants.
@@ -119,9 +136,9 @@ impl Slots {
     }
 
     /// Withdraws the packets of a QP that are not `wanted` any more, in cycle `now`. Returns their number.
-    pub(super) fn withdraw(&mut self, qp: u16, now: u64, wanted: impl Fn(Psn) -> bool) -> u64 {
+    pub(super) fn withdraw(&mut self, qp: u16, now: u64, wanted: impl Fn(&Slot) -> bool) -> u64 {
         let before = self.draining.len();
-        let keeps = |slot: &Slot| slot.qp != qp || wanted(slot.psn);
+        let keeps = |slot: &Slot| slot.qp != qp || wanted(slot);
         for (class, queue) in (0..).zip(&mut self.queues) {
             // Nearly always, since only a lost packet makes others unwanted.
             if queue.iter().all(keeps) {
@@ -146,7 +163,7 @@ impl Slots {
     /// Whether a packet of a QP that asks for an ACK is waiting.
     pub(super) fn asks(&self, qp: u16) -> bool {
         let mut waiting = self.queues.iter().flatten();
-        waiting.any(|slot| slot.qp == qp && slot.asks)
+        waiting.any(|slot| slot.qp == qp && slot.asks())
     }
 
     /// When the next slot becomes free or the next read is requested.

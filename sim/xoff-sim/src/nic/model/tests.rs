@@ -15,6 +15,7 @@ mod dropped;
 mod flows;
 mod losses;
 mod pausing;
+mod reads;
 mod switched;
 
 fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowConfig {

@@ -1,17 +1,16 @@
 //! Arbitration, and what is put on the wire.
 
 use super::answers::Answer;
-use super::slots::Slot;
+use super::slots::{Granted, Slot};
 use super::{ModelNic, NEVER, latency};
-use crate::host::memory;
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
-use crate::protocol::gbn::responder::answered::{Answered, Asked};
+use crate::protocol::gbn::responder::answered::Asked;
 use crate::protocol::gbn::{Refusal, RequesterEvent, ResponderEvent, mtu_bytes};
 use crate::protocol::{Content, Descriptor};
 use crate::time::Cycles;
 use crate::wire::frame::ControlHead;
-use crate::wire::{MacAddr, Opcode, PfcRepr, Syndrome, set_bits};
+use crate::wire::{MacAddr, PfcRepr, Syndrome, set_bits};
 
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
@@ -72,23 +71,13 @@ impl ModelNic {
             return;
         }
         self.grant_next = NEVER;
-        // READ responses are of the class of requests.
-        let class_of = |qp: usize| {
-            let answered = self.answered.get(qp);
-            let reads = answered.is_some_and(Answered::reads_next);
-            let open = self.qps[qp].as_ref();
-            open.map_or(0, |open| if reads { open.class } else { open.answer_class })
-        };
+        let class_of = |qp: usize| self.qps[qp].as_ref().map_or(0, |open| open.answer_class);
         let free = |qp: usize| self.answers.has_room(class_of(qp));
         let Some(qp) = self.turns.answerer.next(&self.owed, free) else {
             return;
         };
         let class = class_of(qp);
         self.grant_from = now + latency::GRANT_EVERY;
-        if self.answered.get(qp).is_some_and(Answered::owes) {
-            self.grant_data(now, qp as u16, class);
-            return self.grant_soon(now + 1);
-        }
         let response = self.responder_event(now, qp as u16, ResponderEvent::Grant, None);
         if let Some((response, open)) = response.zip(self.qps[qp].as_ref()) {
             let frame = open.path.answer(&response);
@@ -109,62 +98,118 @@ impl ModelNic {
         self.grant_soon(now + 1);
     }
 
-    /// Has a response to a READ or an atomic built. Its memory is checked again, because the region may be gone.
-    fn grant_data(&mut self, now: u64, index: u16, class: u8) {
+    /// Has a response to a READ or an atomic built. Its memory is checked again, because the region may be gone. Returns
+    /// its bytes on the wire, 0 if it is refused.
+    fn grant_response(&mut self, now: u64, index: u16) -> u64 {
         let qp = usize::from(index);
         let mtu = mtu_bytes(self.responder.qps[qp].context.configuration.mtu);
-        let answered = &mut self.answered[qp];
-        let (Some(data), Some(open)) = (answered.next(mtu), self.qps[qp].as_ref()) else {
-            return;
+        let (Some(responses), Some(open)) = (&mut self.responses, &self.qps[qp]) else {
+            return 0;
+        };
+        let Some(data) = responses.answered[qp].next(mtu) else {
+            return 0;
         };
         let asked = Asked::Read {
             bytes: data.bytes.into(),
         };
         if data.bytes > 0 && !self.memory.answers(data.rkey, data.va, asked) {
-            self.answered[qp].clear();
+            responses.answered[qp].sent();
+            responses.answered[qp].fail();
             let refusal = Refusal {
                 psn: data.response.psn,
                 msn: data.response.msn.advance(u32::MAX),
                 remote: true,
             };
             self.responder_event(now, index, ResponderEvent::Refuse(refusal), None);
-            return;
+            return 0;
         }
-        let frame = match data.response.opcode {
-            Opcode::RC_ATOMIC_ACK => open.path.answer(&data.response),
-            _ => {
-                let paced = self.pacing.is_some();
-                (open.path).response(&data.response, data.bytes.into(), paced, |payload| {
-                    self.host.read_memory(data.va, payload);
-                })
-            }
-        };
-        let from = match data.bytes {
-            0 => now + latency::ANSWER,
-            bytes => {
-                let at = Cycles(now + latency::READ);
-                let [_, last] = self.host.read_whole(at, bytes.into());
-                last.0 + latency::READY
-            }
-        };
+        let paced = self.pacing.is_some();
+        let draft = (open.path).response(&data.response, data.bytes.into(), paced, |payload| {
+            self.host.read_memory(data.va, payload);
+        });
+        let class = open.class;
+        let bytes = wire_bytes(draft.bytes().len() as u64 + FCS_BYTES);
+        if let Some(pacing) = &mut self.pacing {
+            pacing.sent(qp, class, bytes as u16, now);
+        }
         self.count(reg::ANSWERS_OUT);
-        let answer = Answer {
-            from,
+        let slot = Slot {
             qp: index,
-            frame,
+            ready: NEVER,
+            read: 0,
+            draft,
+            psn: data.response.psn,
+            granted: Granted::Response,
         };
-        self.answers.put(class, answer);
+        self.put_in(now, class, slot);
         self.owe(now, index);
+        bytes
+    }
+
+    /// Puts a packet that was granted into a slot, and asks for its payload.
+    fn put_in(&mut self, now: u64, class: u8, slot: Slot) {
+        let from = now + latency::READ;
+        let (ready, read) = match slot.draft.payload {
+            0 => (from, 0),
+            bytes => (NEVER, self.slots.reads.ask(class, bytes, from)),
+        };
+        self.slots.put(
+            class,
+            Slot {
+                ready,
+                read,
+                ..slot
+            },
+        );
+        // Nothing can come between the grant and its read.
+        self.fetch(from);
+    }
+
+    /// The cycle from which on a QP's congestion control lets it send.
+    fn eligible_from(&self, index: usize) -> u64 {
+        let pacing = self.pacing.as_ref();
+        pacing.map_or(0, |pacing| pacing.eligible_from(index))
+    }
+
+    /// Whether a QP may be granted a response, of those that have a slot in `free`; `later` becomes no later than when it
+    /// may.
+    fn next_response(&self, now: u64, free: u8, later: &mut u64) -> bool {
+        let Some(responses) = &self.responses else {
+            return false;
+        };
+        let mut any = false;
+        for qp in responses.owing.members() {
+            let class = self.qps[qp].as_ref().map_or(0, |open| open.class);
+            let from = self.eligible_from(qp);
+            if free >> class & 1 != 0 {
+                any |= from <= now;
+                *later = (*later).min(from);
+            }
+        }
+        any
+    }
+
+    /// Grants a response to the QP whose turn it is.
+    fn grant_data(&mut self, now: u64, free: u8, both: bool) {
+        let pacing = &self.pacing;
+        let qps = &self.qps;
+        let can = |qp: usize| {
+            let class = qps[qp].as_ref().map_or(0, |open| open.class);
+            let eligible = pacing.as_ref().map_or(0, |it| it.eligible_from(qp));
+            free >> class & 1 != 0 && eligible <= now
+        };
+        let qp = self.responses.as_mut().and_then(|it| it.next(can));
+        let Some(qp) = qp else { return };
+        let bytes = self.grant_response(now, qp as u16);
+        if let Some(responses) = &mut self.responses {
+            responses.granted(true, bytes, both);
+        }
     }
 
     /// When a QP may be granted a request: `None` while there is no slot for its class, or the class is not in `free`.
     fn grant_from(&self, index: usize, free: u8) -> Option<u64> {
         let qp = self.qps[index].as_ref()?;
-        let eligible = self
-            .pacing
-            .as_ref()
-            .map_or(0, |pacing| pacing.eligible_from(index));
-        (free >> qp.class & 1 != 0).then(|| eligible.max(qp.locked_until))
+        (free >> qp.class & 1 != 0).then(|| self.eligible_from(index).max(qp.locked_until))
     }
 
     /// Grants a request: to the QPs that may send in turn, while a slot is free.
@@ -194,17 +239,28 @@ impl ModelNic {
             Some(_) => Vec::new(),
             None => self.sendable.members().filter(&mut may).collect(),
         };
-        let Some(qp) = turn.or(round.first().copied()) else {
+        let next = turn.or(round.first().copied());
+        let mut response = false;
+        if let Some(responses) = &self.responses {
+            let turn = next.is_none() || responses.have_the_turn();
+            response = self.next_response(now, free, &mut later);
+            if response && turn {
+                self.send_next = now + 1;
+                return self.grant_data(now, free, next.is_some());
+            }
+        }
+        let Some(qp) = next else {
             self.send_next = later;
             return;
         };
         round.into_iter().for_each(|qp| self.turns.sender.again(qp));
         self.turns.sender.take(qp);
-        self.grant(now, qp as u16);
+        self.grant(now, qp as u16, response);
         self.send_next = now + 1;
     }
 
-    fn grant(&mut self, now: u64, index: u16) {
+    /// Grants a QP a request. `both` is whether a response waits, too.
+    fn grant(&mut self, now: u64, index: u16, both: bool) {
         let Some(request) = self.requester_event(now, index, RequesterEvent::Send) else {
             return;
         };
@@ -215,31 +271,29 @@ impl ModelNic {
         };
         let paced = self.pacing.is_some();
         qp.locked_until = now + latency::SEND_EVERY * if paced { 2 } else { 1 };
+        let size = wire_bytes(qp.path.request_bytes(&request) as u64 + FCS_BYTES);
         if let Some(pacing) = &mut self.pacing {
-            let size = qp.path.request_bytes(&request) as u64 + FCS_BYTES;
-            pacing.sent(index.into(), qp.class, wire_bytes(size) as u16, now);
+            pacing.sent(index.into(), qp.class, size as u16, now);
+        }
+        if let Some(responses) = &mut self.responses {
+            responses.granted(false, size, both);
         }
         let draft = qp.path.request(&request, paced, |payload| {
-            memory::fill(request.local_va, payload);
+            self.host.read_memory(request.local_va, payload);
         });
-        let from = now + latency::READ;
         let class = qp.class;
-        let (ready, read) = match draft.payload {
-            0 => (from, 0),
-            bytes => (NEVER, self.slots.reads.ask(class, bytes, from)),
-        };
         let slot = Slot {
             qp: index,
-            ready,
-            read,
+            ready: NEVER,
+            read: 0,
             draft,
             psn: request.psn,
-            asks: request.ack_req,
-            again: request.again,
+            granted: Granted::Request {
+                asks: request.ack_req,
+                again: request.again,
+            },
         };
-        self.slots.put(class, slot);
-        // Nothing can come between the grant and its read.
-        self.fetch(from);
+        self.put_in(now, class, slot);
     }
 
     /// Requests the reads that are due by a cycle.
@@ -350,8 +404,7 @@ impl ModelNic {
             return;
         };
         let payload = slot.draft.payload;
-        let (asks, index) = (slot.asks, slot.qp);
-        let (psn, again) = (slot.psn, slot.again);
+        let (index, psn) = (slot.qp, slot.psn);
         let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
         let after = if payload == 0 {
             latency::SELECT
@@ -360,6 +413,12 @@ impl ModelNic {
         };
         self.put_out(now, after, bytes, payload);
         self.slots.read(class, self.outlet.select_from());
+        let Granted::Request { asks, again } = slot.granted else {
+            if let Some(responses) = &mut self.responses {
+                responses.answered[usize::from(index)].sent();
+            }
+            return self.owe(now, index);
+        };
         if let Some(pacing) = &mut self.pacing
             && pacing.listens(index.into())
             && (asks || again)

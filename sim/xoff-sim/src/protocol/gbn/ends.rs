@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::requester::reading::{Incoming, Reading};
 use super::{
-    Completion, Owed, Place, Request, RequesterEvent, RequesterNote, RequesterQp, ResponderEvent,
-    ResponderNote, ResponderQp, Response, Times,
+    Completion, Owed, Place, Request, RequesterEvent, RequesterNote, RequesterQp, RequesterStep,
+    ResponderEvent, ResponderNote, ResponderQp, Response, Times,
 };
 use crate::protocol::Cycle;
 
@@ -19,6 +20,26 @@ pub enum RequesterAction {
     Send(Request),
     /// A work request that ended.
     Complete(Completion),
+}
+
+impl RequesterQp {
+    /// Reports a step, and the walks that follow it.
+    fn walk_on(
+        &mut self,
+        mut step: RequesterStep,
+        now: Cycle,
+        act: &mut impl FnMut(RequesterAction),
+    ) {
+        act(RequesterAction::Note(step.note));
+        loop {
+            step.request.map(RequesterAction::Send).map(&mut *act);
+            (step.completion.map(RequesterAction::Complete)).map(&mut *act);
+            if !step.walk {
+                return;
+            }
+            step = self.step(RequesterEvent::Walk, now);
+        }
+    }
 }
 
 /// The QPs of a requester.
@@ -45,16 +66,23 @@ impl RequesterEnd {
         mut act: impl FnMut(RequesterAction),
     ) {
         let qp = &mut self.qps[qp];
-        let mut step = qp.step(event, now);
-        act(RequesterAction::Note(step.note));
-        loop {
-            step.request.map(RequesterAction::Send).map(&mut act);
-            (step.completion.map(RequesterAction::Complete)).map(&mut act);
-            if !step.walk {
-                return;
-            }
-            step = qp.step(RequesterEvent::Walk, now);
-        }
+        let step = qp.step(event, now);
+        qp.walk_on(step, now, &mut act);
+    }
+
+    /// The same for a QP with READs. Returns where the payload of a response goes, as `allowed` has permitted.
+    pub fn event_reading(
+        &mut self,
+        (qp, reading): (usize, &mut Reading),
+        incoming: Incoming,
+        now: Cycle,
+        allowed: impl FnOnce(&Place) -> bool,
+        mut act: impl FnMut(RequesterAction),
+    ) -> Option<Place> {
+        let qp = &mut self.qps[qp];
+        let (step, place) = qp.step_reading(incoming, now, reading, allowed);
+        qp.walk_on(step, now, &mut act);
+        place
     }
 
     /// When the next TIMER is due, and for which QP; if several are due at the same time, for the one with the lowest

@@ -7,6 +7,8 @@ use super::{Completion, QpState, Request, Status, Times, Work, WorkKind, mtu_byt
 use crate::protocol::Cycle;
 use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
 
+pub mod reading;
+
 /// The largest window. 0 and larger values stand for it.
 const WINDOW_MAX: u32 = 1 << 22;
 /// An RNR retry count that is never used up (IBTA volume 1).
@@ -279,7 +281,7 @@ impl RequesterQp {
                 self.context = RequesterContext::default();
                 RequesterNote::None.into()
             }
-            RequesterEvent::Post(work) => self.post(work),
+            RequesterEvent::Post(work) => self.post(work, work.kind.0 <= WorkKind::WRITE_IMM.0),
             RequesterEvent::Send if self.context.sendable() => self.send(now),
             RequesterEvent::Send => RequesterNote::Blocked.into(),
             RequesterEvent::Ack { psn, syndrome } if ready => self.answer(psn, syndrome, now),
@@ -336,9 +338,8 @@ impl RequesterQp {
         mtu_bytes(self.context.configuration.mtu)
     }
 
-    fn post(&mut self, work: Work) -> RequesterStep {
+    fn post(&mut self, work: Work, supported: bool) -> RequesterStep {
         let packets = work.packets(self.mtu());
-        let supported = work.kind.0 <= WorkKind::WRITE_IMM.0;
         let slots = self.ring.len();
         let context = &mut self.context;
         if context.state == QpState::Closed {

@@ -41,13 +41,15 @@ pub enum Status {
     RemoteInvalid,
     RemoteAccess,
     RemoteOperate,
-    /// The receive buffer is not registered. Reported by the NIC, not by these units.
+    /// The receive buffer, or the memory of a READ, is not registered. Reported by the NIC, not by these units.
     LocalAccess,
+    /// A response that cannot be: only model NICs READ.
+    BadResponse,
 }
 
 impl Status {
     /// All statuses, in the order of their codes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Success,
         Self::LocalLength,
         Self::Flushed,
@@ -57,6 +59,7 @@ impl Status {
         Self::RemoteAccess,
         Self::RemoteOperate,
         Self::LocalAccess,
+        Self::BadResponse,
     ];
 }
 
@@ -88,7 +91,17 @@ impl WorkKind {
 
     /// Whether it completes a receive buffer.
     pub const fn takes_buffer(self) -> bool {
-        !matches!(self, Self::WRITE)
+        !matches!(self, Self::WRITE) && !self.returns()
+    }
+
+    /// Whether it is answered with data for the requester's memory: a READ or an atomic.
+    pub const fn returns(self) -> bool {
+        matches!(self, Self::READ | Self::CMP_SWAP | Self::FETCH_ADD)
+    }
+
+    /// Whether it is an atomic.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::CMP_SWAP | Self::FETCH_ADD)
     }
 
     /// The opcode of a packet at this place in the message (IBTA volume 1 table 38).
@@ -121,6 +134,8 @@ pub struct Work {
     pub kind: WorkKind,
     pub signaled: bool,
     pub solicited: bool,
+    /// Whether it waits until all READs and atomics before it are answered. The RTL has none.
+    pub fence: bool,
     pub length: u32,
     pub local_va: u64,
     pub local_key: u32,

@@ -403,7 +403,7 @@ impl Binned for Requesting {
                 Status::RemoteAccess => Ends::Access,
                 Status::RemoteOperate => Ends::Operation,
                 Status::Flushed => Ends::Flushed,
-                Status::LocalLength | Status::LocalAccess => {
+                Status::LocalLength | Status::LocalAccess | Status::BadResponse => {
                     unreachable!("a requester reports no {:?}", completion.status)
                 }
             };

@@ -275,7 +275,7 @@ pub fn completion(bins: &mut Bins, completion: &Completion) {
         Status::RemoteAccess => Ends::RemoteAccess,
         Status::RemoteOperate => Ends::RemoteOperation,
         Status::Flushed => Ends::Flushed,
-        Status::LocalLength | Status::RemoteInvalid => {
+        Status::LocalLength | Status::RemoteInvalid | Status::BadResponse => {
             unreachable!("the ledger refuses {:?}", completion.status)
         }
     };

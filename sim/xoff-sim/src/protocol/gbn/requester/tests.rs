@@ -176,6 +176,7 @@ fn a_write_is_cut_into_packets() {
         kind: WorkKind::WRITE_IMM,
         signaled: true,
         solicited: true,
+        fence: true,
         length: 2 * 256 + 1,
         local_va: u64::MAX - 255,
         local_key: 5,

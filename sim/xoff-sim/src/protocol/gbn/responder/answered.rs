@@ -109,6 +109,14 @@ pub struct Accepted {
     pub again: bool,
 }
 
+impl Accepted {
+    /// Whether one of its responses, of at most `mtu` bytes, has a PSN.
+    pub fn has(&self, psn: Psn, mtu: u32) -> bool {
+        let ahead = psn.ahead_of(self.psn);
+        ahead >= 0 && (ahead as u32) < self.asked.psns(mtu)
+    }
+}
+
 /// A request that is kept for duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
@@ -141,6 +149,8 @@ struct Cursor {
     msn: Msn,
     /// What an atomic returns.
     original: Option<u64>,
+    /// Whether all of it was sent before.
+    again: bool,
 }
 
 /// What a QP owes for READs and atomics, in the order of their requests, and what it keeps for duplicates.
@@ -149,9 +159,13 @@ pub struct Answered {
     /// How many requests may be unanswered, and are kept.
     granted: usize,
     kept: VecDeque<Kept>,
-    /// Number of requests that wait for earlier writes.
+    /// Number of requests that wait for earlier writes, and how many of them are new.
     waiting: usize,
+    waiting_new: usize,
+    /// In the order of PSNs, one a request at most.
     cursors: VecDeque<Cursor>,
+    /// Responses that were built and are not on the wire.
+    unsent: usize,
 }
 
 impl Answered {
@@ -163,11 +177,22 @@ impl Answered {
         }
     }
 
-    /// Forgets all: the QP is opened, or has failed.
+    /// Forgets all: the QP is opened.
     pub fn clear(&mut self) {
+        self.fail();
+        self.unsent = 0;
+    }
+
+    /// Builds nothing more: the QP has failed. What is built is sent.
+    pub fn fail(&mut self) {
         self.kept.clear();
-        self.waiting = 0;
+        (self.waiting, self.waiting_new) = (0, 0);
         self.cursors.clear();
+    }
+
+    /// Notes that a response that was built is on the wire.
+    pub const fn sent(&mut self) {
+        self.unsent = self.unsent.saturating_sub(1);
     }
 
     /// Whether a response can be built.
@@ -177,17 +202,13 @@ impl Answered {
 
     /// Whether an ACK or NAK has to wait for a response: none goes past one that is not yet sent.
     pub fn is_before_acks(&self) -> bool {
-        self.waiting > 0 || self.owes()
+        self.waiting > 0 || self.unsent > 0 || self.owes()
     }
 
-    /// Whether the next response has data of a READ; otherwise it is that of an atomic.
-    pub fn reads_next(&self) -> bool {
-        let next = self.cursors.front();
-        next.is_some_and(|cursor| cursor.original.is_none())
-    }
-
+    /// Whether so many new requests are unanswered as may be. Those that were answered before do not count.
     fn is_full(&self) -> bool {
-        self.waiting + self.cursors.len() >= self.granted
+        let begun = self.cursors.iter().filter(|cursor| !cursor.again);
+        self.waiting_new + begun.count() >= self.granted
     }
 
     /// Answers a request whose turn has come: all earlier writes of its QP are in memory. `perform` does an atomic and
@@ -198,6 +219,7 @@ impl Answered {
             return;
         };
         self.waiting = waiting;
+        self.waiting_new -= usize::from(!request.again);
         let mut original = None;
         if let Asked::Atomic(kind) = request.asked {
             let of = |kept: &&mut Kept| kept.request.psn == request.psn;
@@ -210,7 +232,7 @@ impl Answered {
                     .get_or_insert_with(|| perform(request.va, kind)),
             );
         }
-        self.cursors.push_back(Cursor {
+        self.place(Cursor {
             next: request.psn,
             va: request.va,
             rkey: request.rkey,
@@ -221,7 +243,23 @@ impl Answered {
             begun: false,
             msn: request.msn,
             original,
+            again: request.again,
         });
+    }
+
+    /// Puts a cursor in its place. A READ that is asked again is answered from where the requester stands, and what was
+    /// still to be sent of it is not (IBTA volume 1 §9.7.5.1.2).
+    fn place(&mut self, cursor: Cursor) {
+        // One message has one MSN, also when it is answered again.
+        let same = |old: &&mut Cursor| old.msn == cursor.msn;
+        if let Some(old) = self.cursors.iter_mut().find(same) {
+            let again = old.again;
+            *old = Cursor { again, ..cursor };
+            return;
+        }
+        let before = |old: &Cursor| old.next.ahead_of(cursor.next) < 0;
+        let at = self.cursors.partition_point(before);
+        self.cursors.insert(at, cursor);
     }
 
     /// The next response, of packets of at most `mtu` bytes.
@@ -255,6 +293,7 @@ impl Answered {
         if last {
             self.cursors.pop_front();
         }
+        self.unsent += 1;
         Some(data)
     }
 
@@ -300,9 +339,8 @@ impl ResponderQp {
             return (self.gap(), None);
         }
         if ahead < 0 {
-            let again = answered
-                .repeated(arrival, asked, mtu)
-                .filter(|_| !answered.is_full());
+            let room = answered.waiting < 2 * answered.granted;
+            let again = answered.repeated(arrival, asked, mtu).filter(|_| room);
             let request = again.map(|kept| Accepted {
                 psn: arrival.psn,
                 va: arrival.va,
@@ -331,6 +369,7 @@ impl ResponderQp {
             again: false,
         };
         answered.waiting += 1;
+        answered.waiting_new += 1;
         answered.kept.push_back(Kept {
             request,
             original: None,

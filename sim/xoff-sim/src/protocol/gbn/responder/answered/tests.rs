@@ -66,7 +66,12 @@ impl Bench {
 
     /// What is sent: opcode, PSN after the first one, MSN, address, bytes.
     fn sent(&mut self) -> Vec<(Opcode, u32, u32, u64, u16)> {
-        std::iter::from_fn(|| self.answered.next(MTU))
+        let next = || {
+            let it = self.answered.next(MTU)?;
+            self.answered.sent();
+            Some(it)
+        };
+        std::iter::from_fn(next)
             .map(|it| {
                 let Response { opcode, msn, .. } = it.response;
                 let ahead = it.response.psn.ahead_of(psn(0));
@@ -233,7 +238,10 @@ fn an_atomic_is_performed_once() {
     bench.ask(fetch_add(1, 0x2000, 1));
     assert_eq!((bench.word, bench.performed), (13, 2));
     let originals = |bench: &mut Bench| -> Vec<u64> {
-        let next = std::iter::from_fn(|| bench.answered.next(MTU));
+        let next = std::iter::from_fn(|| {
+            bench.answered.sent();
+            bench.answered.next(MTU)
+        });
         next.map(|it| it.response.original).collect()
     };
     assert_eq!(originals(&mut bench), [7, 12]);
@@ -265,7 +273,58 @@ fn a_duplicate_of_an_atomic_that_waits_is_answered_with_it() {
     bench.answer(first);
     bench.answer(again);
     assert_eq!((bench.word, bench.performed), (12, 1));
-    assert_eq!(bench.sent().len(), 2);
+    assert_eq!(
+        bench.sent().len(),
+        1,
+        "neither was sent before the other came"
+    );
+}
+
+/// What is asked again is sent from there, once; what was asked behind it stays in its place.
+#[test]
+fn a_read_that_is_asked_again_is_not_sent_to_its_end_before() {
+    let mut bench = Bench::new(2);
+    bench.ask(read(0, 0x1000, 4 * MTU));
+    bench.ask(read(4, 0x8000, 2 * MTU));
+    for n in 0..3 {
+        let it = bench.answered.next(MTU).expect("a response");
+        assert_eq!(it.response.psn, psn(n));
+    }
+    let inside = |n: u32| read(n, 0x1000 + u64::from(n * MTU), (4 - n) * MTU);
+    assert_eq!(bench.ask(inside(1)), ResponderNote::Duplicate);
+    assert_eq!(
+        bench.ask(read(4, 0x8000, 2 * MTU)),
+        ResponderNote::Duplicate
+    );
+    let sent = bench.sent();
+    let opcodes: Vec<_> = sent.iter().map(|it| (it.0, it.1)).collect();
+    let second = [(FIRST_, 4), (LAST, 5)];
+    assert_eq!(opcodes[..3], [(FIRST_, 1), (MIDDLE, 2), (LAST, 3)]);
+    assert_eq!(opcodes[3..], second);
+    // Of a younger one that is under way, the older one goes first.
+    bench.ask(read(4, 0x8000, 2 * MTU));
+    bench.answered.next(MTU);
+    bench.ask(inside(3));
+    let opcodes: Vec<_> = bench.sent().iter().map(|it| (it.0, it.1)).collect();
+    assert_eq!(opcodes, [(ONLY, 3), (LAST, 5)]);
+    // What is answered again does not count as unanswered.
+    bench.ask(inside(0));
+    bench.ask(read(4, 0x8000, 2 * MTU));
+    assert_eq!(bench.ask(read(6, 0x9000, 1)), ResponderNote::Accepted);
+    assert_eq!(bench.ask(read(7, 0x9000, 1)), ResponderNote::Accepted);
+    assert_eq!(bench.ask(read(8, 0x9000, 1)), ResponderNote::Invalid);
+}
+
+#[test]
+fn an_ack_waits_until_responses_are_on_the_wire() {
+    let mut bench = Bench::new(2);
+    bench.ask(read(0, 0x1000, MTU));
+    bench.answered.next(MTU);
+    assert!(!bench.answered.owes() && bench.answered.is_before_acks());
+    bench.answered.fail();
+    assert!(bench.answered.is_before_acks(), "a NAK waits, too");
+    bench.answered.sent();
+    assert!(!bench.answered.is_before_acks());
 }
 
 #[test]
