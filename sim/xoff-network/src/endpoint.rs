@@ -227,7 +227,15 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits of the model NIC, and but for the number of QPs those of `rtl/nic`.
+    /// The operations of a NIC without READs and atomics, such as `rtl/nic`.
+    pub const SEND_AND_WRITE: &[WorkKind] = &[
+        WorkKind::SEND,
+        WorkKind::SEND_IMM,
+        WorkKind::WRITE,
+        WorkKind::WRITE_IMM,
+    ];
+
+    /// The limits of the model NIC, and but for the number of QPs and the operations those of `rtl/nic`.
     pub const MODEL: Self = Self {
         qps: MODEL_QPS as u16,
         operations: &[
@@ -235,6 +243,9 @@ impl Limits {
             WorkKind::SEND_IMM,
             WorkKind::WRITE,
             WorkKind::WRITE_IMM,
+            WorkKind::READ,
+            WorkKind::CMP_SWAP,
+            WorkKind::FETCH_ADD,
         ],
         mtus: &[256, 512, 1024, 2048, 4096],
         message: 1 << 31,
@@ -532,12 +543,23 @@ impl Kind {
                 ("send_imm", WorkKind::SEND_IMM),
                 ("write", WorkKind::WRITE),
                 ("write_imm", WorkKind::WRITE_IMM),
+                ("read", WorkKind::READ),
+                ("cmp_swap", WorkKind::CMP_SWAP),
+                ("fetch_add", WorkKind::FETCH_ADD),
             ];
             let can = can
                 .iter()
                 .filter(|(_, kind)| limits.operations.contains(kind));
             let can = list(can.map(|(name, _)| (*name).into()).collect());
-            Some(("operation", format!("the NIC of {host} does {can}")))
+            let without = match operations.any(|it| it.returns()) || connection.operation.returns()
+            {
+                true => "; model NICs alone have READs and atomics",
+                false => "",
+            };
+            Some((
+                "operation",
+                format!("the NIC of {host} does {can}{without}"),
+            ))
         } else if !limits.mtus.contains(&flow.mtu) {
             let can = list(limits.mtus.iter().map(u32::to_string).collect());
             Some(("mtu", format!("{}: the NIC of {host} has {can}", flow.mtu)))

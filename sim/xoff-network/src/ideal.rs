@@ -18,6 +18,9 @@ const PACKET_BYTES: u64 = 62;
 /// Bytes of the RETH, which the first packet of a WRITE has, and of the AETH of an ACK.
 const RETH_BYTES: u64 = 16;
 const AETH_BYTES: u64 = 4;
+/// Bytes of the headers of an atomic's request, and of the original in its response.
+const ATOMIC_ETH_BYTES: u64 = 28;
+const ATOMIC_ACK_BYTES: u64 = 8;
 /// Bytes of a beat of a NIC, and of its DMA.
 const BEAT_BYTES: u64 = shape::BEAT_BYTES as u64;
 
@@ -111,6 +114,56 @@ impl<'a> Paths<'a> {
         hops
     }
 
+    /// The same for READs and atomics: a request, and all data back.
+    fn ideal_read(
+        &mut self,
+        [from, to]: [NodeId; 2],
+        mtu: u64,
+        (operation, message): (Operation, ByteCount),
+        count: u64,
+    ) -> Duration {
+        let [there, back] = [self.hops(from, to), self.hops(to, from)];
+        let [reader, holder] = [from, to].map(|end| &self.hosts[end.0 as usize]);
+        let [own, peer] = [reader, holder].map(|host| ModelNicConfig::period(host.rate));
+        let packet = match reader.ip {
+            IpVersion::V4 => PACKET_BYTES,
+            IpVersion::V6 => PACKET_BYTES + IPV6_MORE_BYTES,
+        };
+        let atomic = operation != Operation::Read;
+        let (request, bytes) = match atomic {
+            true => (packet + ATOMIC_ETH_BYTES, 0),
+            false => (packet + RETH_BYTES, message.get()),
+        };
+        let stages: Vec<Stage> = (there.iter())
+            .map(|hop| Stage::of_link(hop, request, request))
+            .collect();
+        let there = through(&stages, 0);
+        let packets = bytes.div_ceil(mtu).max(1);
+        let last = bytes - (packets - 1) * mtu;
+        let more = if atomic { ATOMIC_ACK_BYTES } else { 0 };
+        let full = packet + mtu;
+        let last_frame = packet + last.next_multiple_of(4) + AETH_BYTES + more;
+        // The bus of the holder brings what is sent; an atomic's original is there.
+        let mut stages = Vec::new();
+        let mut fetched = Duration::ZERO;
+        if bytes > 0 {
+            stages.push(Stage::of_bus(&holder.pcie(), peer, mtu, last));
+            fetched = holder.pcie_latency * 2 + peer * latency::READY;
+        }
+        stages.extend(back.iter().map(|hop| Stage::of_link(hop, full, last_frame)));
+        let back = through(&stages, packets * count - 1);
+        let beats = |bytes: u64| bytes.div_ceil(BEAT_BYTES) - 1;
+        let into_memory = beats(message.get().min(mtu)) + latency::WRITE + 2;
+        reader.pcie_latency
+            + own * (latency::POST + latency::READ + latency::SELECT)
+            + there
+            + peer * (beats(request - 4) + latency::ASKED)
+            + fetched
+            + back
+            + own * (beats(last_frame - 4) + latency::RETURNED + into_memory)
+            + reader.pcie_latency
+    }
+
     /// From the post of the first of `count` messages of a flow, all of a kind and length, to the completion of the last,
     /// as the application sees them: payload read over the bus, all packets back to back at the slowest link, each hop
     /// store-and-forward, and an ACK on the way back.
@@ -123,6 +176,9 @@ impl<'a> Paths<'a> {
         count: u64,
     ) -> Duration {
         let ends = [&flow.from, &flow.to].map(|name| self.plan.number(name));
+        if operation.returns() {
+            return self.ideal_read(ends, flow.settings.mtu.into(), (operation, message), count);
+        }
         let hops = self.hops(ends[0], ends[1]);
         let [sender, receiver] = ends.map(|end| &self.hosts[end.0 as usize]);
         let [own, peer] = [sender, receiver].map(|host| ModelNicConfig::period(host.rate));
@@ -133,7 +189,7 @@ impl<'a> Paths<'a> {
         let packets = packets * count;
         let reth = match operation {
             Operation::Write | Operation::WriteImm => RETH_BYTES,
-            Operation::Send | Operation::SendImm => 0,
+            _ => 0,
         };
         // What the RETH makes the first packet longer goes behind the others, as if the last had it.
         let packet = match sender.ip {

@@ -38,6 +38,8 @@ pub mod metrics;
 pub mod on_links;
 pub mod plan;
 pub mod prelude;
+#[cfg(test)]
+mod reads_tests;
 pub mod results;
 pub mod run;
 pub mod scenario;

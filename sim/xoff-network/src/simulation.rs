@@ -1,13 +1,13 @@
 //! A simulation: a scenario that runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xoff_sim::host::{self, FlowConfig, Host, Receiver, Sender};
 use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
 use xoff_sim::link::{FirstPsn, Link};
-use xoff_sim::nic::{Address, QpSettings, Region};
+use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
@@ -85,19 +85,25 @@ pub enum SimulationError {
 pub struct FlowEnds {
     /// The flow's name.
     pub name: String,
-    /// The node that sends.
+    /// The node that posts its messages.
     pub from: NodeId,
     /// Index among the flows that start at that node.
     pub sender: usize,
-    /// The node that receives.
+    /// The node at the other end.
     pub to: NodeId,
-    /// Index among the flows that end at that node.
+    /// Where its data comes from: `from`, but of READs and atomics `to`.
+    pub source: NodeId,
+    /// QP index there.
+    pub source_qp: u16,
+    /// Where its data goes.
+    pub target: NodeId,
+    /// Index among the flows whose data goes there.
     pub receiver: usize,
     /// Payload bytes of a full packet.
     pub mtu: u32,
     /// When its first message is posted, if its QP is connected by then.
     pub start: Time,
-    /// The class of its requests at their host.
+    /// The class of its data at `source`.
     pub class: u8,
     /// Whether it is of a workload, and so measured as a whole and not message by message.
     pub workload: bool,
@@ -105,7 +111,7 @@ pub struct FlowEnds {
     ideals: [Duration; 2],
     /// Whether its first message may wait for others, so that it begins when that is posted.
     pub waits: bool,
-    /// Settings of the sender's QP, without what the receiver reports about its own.
+    /// Settings of the QP that sends its data, without what the other end reports about its own.
     pub qp: QpSettings,
 }
 
@@ -142,6 +148,8 @@ struct Connecting {
     /// The QPs' settings, without what the other end will report.
     settings: [QpSettings; 2],
     created: [Option<Created>; 2],
+    /// The side that its data goes to.
+    target: usize,
     connecting: bool,
     /// Whether the receiving end has been told to post its buffers.
     receiving: bool,
@@ -613,7 +621,7 @@ impl Simulation {
 
     /// The receiving end of a flow.
     pub fn receiver(&self, flow: &FlowEnds) -> &Receiver {
-        &self.host(flow.to).receivers()[flow.receiver]
+        &self.host(flow.target).receivers()[flow.receiver]
     }
 
     /// The host of a node.
@@ -714,14 +722,16 @@ impl Connecting {
         let ([Some(a), Some(b)], true) = (self.created, connected(0) && connected(1)) else {
             return Ok(false);
         };
+        let target = self.ends[self.target];
         if !self.receiving {
-            network.update(self.ends[1], |station| {
-                host_of(station).connect_receiver(self.number, now, b.key);
+            let key = [a, b][self.target].key;
+            network.update(target, |station| {
+                host_of(station).connect_receiver(self.number, now, key);
             });
             self.receiving = true;
         }
         // A message that finds no buffer is refused, and may end a QP whose sender was only too early.
-        let receiver = network.node(self.ends[1]).host();
+        let receiver = network.node(target).host();
         if !receiver.is_some_and(|host| host.has_posted(self.number)) {
             return Ok(false);
         }
@@ -764,6 +774,7 @@ fn create(
     let mut flows = Vec::new();
     let plan = paths.plan();
     let mut used = BTreeMap::<NodeId, u16>::new();
+    let mut reading = BTreeSet::new();
     let mut draws = seed.draws();
     for connection in connections {
         let settings = connection.settings;
@@ -792,13 +803,26 @@ fn create(
             remote_write: true,
         };
         let settings_of_qps = qp_pair((scenario, plan), connection, ends, &mut draws);
-        let qp = settings_of_qps[0].clone();
+        // The sides that its data comes from and goes to.
+        let [source, target] = match config.returns() {
+            true => [1, 0],
+            false => [0, 1],
+        };
+        let qp = settings_of_qps[source].clone();
         let mut created = [None; 2];
         for side in 0..2 {
             let node = ends[side].0 as usize;
             kinds[&ends[side]].check(&plan.names[node], connection, qps[side])?;
             let psn = settings_of_qps[side].requester_psn;
-            created[side] = endpoint_of(&mut stations[node]).create(qps[side], psn, &region)?;
+            let endpoint = endpoint_of(&mut stations[node]);
+            if config.returns() && reading.insert(ends[side]) {
+                endpoint.enable_reads(paths.host(ends[side]).max_rd_atomic);
+            }
+            created[side] = endpoint.create(qps[side], psn, &region)?;
+            if config.returns() && side == source {
+                let (read, atomic) = (true, true);
+                endpoint.permit(qps[side], ReadRights { read, atomic });
+            }
         }
         connecting_flows.push(Connecting {
             number: config.number,
@@ -806,25 +830,29 @@ fn create(
             qps,
             settings: settings_of_qps,
             created,
+            target,
             connecting: false,
             receiving: false,
         });
         let host = host_of(&mut stations[ends[0].0 as usize]);
         let sender = host.senders().len();
         host.send(Sender::unconnected(config.clone(), qps[0]));
-        let host = host_of(&mut stations[ends[1].0 as usize]);
+        let host = host_of(&mut stations[ends[target].0 as usize]);
         let receiver = host.receivers().len();
-        let buffers = (kinds[&ends[1]].limits)().outstanding;
-        host.receive(Receiver::unconnected(config, qps[1], buffers));
+        let buffers = (kinds[&ends[target]].limits)().outstanding;
+        host.receive(Receiver::unconnected(config, qps[target], buffers));
         flows.push(FlowEnds {
             name: connection.name.clone(),
             from: ends[0],
             sender,
             to: ends[1],
+            source: ends[source],
+            source_qp: qps[source],
+            target: ends[target],
             receiver,
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
-            class: (paths.host(ends[0]).classify).class(connection.dscp, settings.pcp),
+            class: (paths.host(ends[source]).classify).class(connection.dscp, settings.pcp),
             workload: settings.is_workload(),
             ideals: ideals(paths, connection),
             waits: settings.waits(),
@@ -850,7 +878,7 @@ fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Stat
     let units = jobs.iter().flat_map(|job| &job.units);
     for (flow, _) in units.flat_map(|unit| unit.begin.iter().chain(&unit.flows)) {
         let flow = &flows[*flow];
-        host_of(&mut stations[flow.to.0 as usize]).keep_arrivals(flow.receiver);
+        host_of(&mut stations[flow.target.0 as usize]).keep_arrivals(flow.receiver);
     }
     for gate in gates {
         let node = flows[gate.senders[0]].from;

@@ -218,6 +218,7 @@ impl Driver for XoffNic {
         Limits {
             qps: nic::QPS as u16,
             outstanding: nic::WQES,
+            operations: Limits::SEND_AND_WRITE,
             ..Limits::MODEL
         }
     }

@@ -119,7 +119,7 @@ impl Seen<'_> {
         let flows = self.simulation.flows();
         self.simulation.series().iter().find_map(|series| {
             let flow = flows.get(series.flows.start)?;
-            let host = self.name(flow.from);
+            let host = self.name(flow.source);
             let messages = self.value(&Metric::flow(Quantity::Messages, &series.name));
             let again = self.value(&Metric::node(Quantity::RetransmittedPackets, host));
             let busy = self.value(&Metric {

@@ -186,7 +186,10 @@ impl Seen<'_> {
             let flow = flows.get(series.flows.start);
             if let Some(flow) = flow.filter(|_| greedy && !series.workload && !series.probes) {
                 let rate = self.value(&Metric::flow(Quantity::GoodputGbps, &series.name));
-                ports.entry(flow.to).or_default().push((&series.name, rate));
+                ports
+                    .entry(flow.target)
+                    .or_default()
+                    .push((&series.name, rate));
             }
         }
         for flows in ports.values_mut() {

@@ -37,8 +37,8 @@ pub fn note(simulation: &Simulation) -> Option<String> {
     let is_probe = |at: &usize| probes.iter().any(|flows| flows.contains(at));
     let flows = simulation.flows().iter().enumerate();
     for (_, flow) in flows.filter(|(at, _)| !is_probe(at)) {
-        let senders = incasts.entry((flow.to, flow.qp.dscp >> 3)).or_default();
-        *senders.entry(flow.from).or_default() += outstanding(simulation, flow);
+        let senders = incasts.entry((flow.target, flow.qp.dscp >> 3)).or_default();
+        *senders.entry(flow.source).or_default() += outstanding(simulation, flow);
     }
     let several = incasts.iter().filter(|(_, senders)| senders.len() > 1);
     let ((to, class), senders) = several.max_by_key(|(_, senders)| senders.len())?;

@@ -79,12 +79,12 @@ fn headers(qp: &QpSettings) -> Headers {
     }
 }
 
-/// The links that a flow's requests take now, by the switches' tables, each with the port where they arrive at its
+/// The links that a flow's data takes now, by the switches' tables, each with the port where they arrive at its
 /// node. After a switch that floods, all of its links.
 pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<(LinkClass, Option<PortId>)> {
     let network = simulation.network();
     let first = LinkClass {
-        node: flow.from,
+        node: flow.source,
         port: PortId(0),
         class: flow.class,
     };

@@ -34,7 +34,7 @@ impl Credits {
         let flows = simulation.flows();
         let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
         for (place, flow) in flows.iter().enumerate() {
-            ends.entry(flow.to).or_default().push(place);
+            ends.entry(flow.target).or_default().push(place);
         }
         let credit = |(host, flows): (NodeId, Vec<usize>)| Credit {
             rate: simulation.network().node(host).line_rates()[0],

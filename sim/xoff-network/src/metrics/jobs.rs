@@ -53,7 +53,7 @@ fn round(simulation: &Simulation, unit: &Unit, number: u64) -> Round {
         let flow = &simulation.flows()[*flow];
         let last = (number + 1) * per - 1;
         let arrived = simulation.receiver(flow).arrivals()[last as usize];
-        let end = ends.entry(flow.to).or_default();
+        let end = ends.entry(flow.target).or_default();
         *end = arrived.max(*end);
     }
     let mut ends: Vec<(Time, NodeId)> = ends.into_iter().map(|(node, end)| (end, node)).collect();

@@ -244,8 +244,8 @@ impl Recorder {
             samples.goodput[place].push(goodput);
             let flow = (simulation.flows().get(series.flows.start)).filter(|_| !series.workload);
             let dcqcn = flow.and_then(|flow| {
-                let station = simulation.network().node(flow.from);
-                station.dcqcn(simulation.sender(flow).qp)
+                let station = simulation.network().node(flow.source);
+                station.dcqcn(flow.source_qp)
             });
             let (rate, alpha) = dcqcn.unwrap_or((f64::NAN, f64::NAN));
             samples.rate[place].push(rate);

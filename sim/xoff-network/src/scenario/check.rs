@@ -468,6 +468,16 @@ impl Scenario {
                 return Err(issue("host.buffer", format!("{buffer}: {least} to {most}")));
             }
         }
+        let limits = self
+            .hosts
+            .iter()
+            .map(|host| (format!("hosts.{}", host.name), host.max_rd_atomic));
+        for (place, limit) in limits.chain([("host".into(), Some(host.max_rd_atomic))]) {
+            if let Some(limit) = limit.filter(|limit| !(1..=128).contains(limit)) {
+                let problem = format!("{limit}: 1 to 128");
+                return Err(issue(format!("{place}.max_rd_atomic"), problem));
+            }
+        }
         if let Some(dcqcn) = &host.dcqcn {
             if !(0.0..1.0).contains(&dcqcn.g) {
                 return Err(issue(
@@ -659,6 +669,26 @@ impl Scenario {
             if !(least..=most).contains(&value) {
                 let problem = format!("{value}: {least} to {most} {unit}");
                 wrong(key, problem.trim_end().into());
+            }
+        }
+        if flow.operation.returns() {
+            let atomic = flow.operation != super::Operation::Read;
+            if atomic && flow.message.get() != 8 {
+                wrong("message", format!("{}: an atomic has 8 B", flow.message));
+            }
+            let answered = self
+                .flows
+                .iter()
+                .any(|it| it.answers.as_ref() == Some(&flow.name));
+            for (key, given) in [
+                ("pattern", flow.pattern.is_some()),
+                ("lockstep", flow.lockstep),
+                ("answers", flow.answers.is_some() || answered),
+            ] {
+                if given {
+                    let problem = "its messages arrive at another host, and those of READs and atomics do not";
+                    wrong(key, problem.into());
+                }
             }
         }
         if let (Some(pcp), None) = (flow.ack_pcp, flow.pcp) {

@@ -235,9 +235,11 @@ impl Scenario {
             } else {
                 count
             };
-            ends.entry(&flow.to)
-                .or_default()
-                .push((End::Arrived(place), seen));
+            // Nothing arrives where data is read.
+            if !flow.operation.returns() {
+                let arrived = (End::Arrived(place), seen);
+                ends.entry(&flow.to).or_default().push(arrived);
+            }
             ends.entry(&flow.from)
                 .or_default()
                 .push((End::Sent(place), count));

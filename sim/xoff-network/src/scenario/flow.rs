@@ -19,6 +19,16 @@ pub enum Operation {
     #[default]
     Write,
     WriteImm,
+    Read,
+    CmpSwap,
+    FetchAdd,
+}
+
+impl Operation {
+    /// Whether the data of a message comes back to the host that posts it: READs and atomics.
+    pub const fn returns(self) -> bool {
+        matches!(self, Self::Read | Self::CmpSwap | Self::FetchAdd)
+    }
 }
 
 impl From<Operation> for WorkKind {
@@ -28,6 +38,9 @@ impl From<Operation> for WorkKind {
             Operation::SendImm => Self::SEND_IMM,
             Operation::Write => Self::WRITE,
             Operation::WriteImm => Self::WRITE_IMM,
+            Operation::Read => Self::READ,
+            Operation::CmpSwap => Self::CMP_SWAP,
+            Operation::FetchAdd => Self::FETCH_ADD,
         }
     }
 }
@@ -105,7 +118,8 @@ pub struct FlowSettings {
     /// The distribution of `sizes`, or what is wrong with the file; read by whoever reads the scenario.
     #[serde(skip)]
     pub distribution: Option<Result<Sizes, Issues>>,
-    /// SEND or WRITE, with or without immediate data.
+    /// SEND or WRITE, with or without immediate data. READs and atomics are posted at `from`, and their data comes from
+    /// `to`: only model NICs have them. Atomics have messages of 8 B.
     #[serde(default)]
     pub operation: Operation,
     /// Bytes of a message, 1 B to 2 GiB.

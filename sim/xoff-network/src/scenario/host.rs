@@ -101,6 +101,8 @@ pub struct HostSettings {
     /// TCP of the hosts with `nic = "tcp"`.
     #[serde(skip_serializing_if = "TcpSettings::is_default")]
     pub tcp: TcpSettings,
+    /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128: of model NICs.
+    pub max_rd_atomic: u16,
     /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
     /// Payload rate of the bus, each direction; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of the port if
@@ -125,6 +127,7 @@ impl Default for HostSettings {
             congestion_parameters: BTreeMap::new(),
             dcqcn: None,
             tcp: TcpSettings::default(),
+            max_rd_atomic: 16,
             pcie_latency: PcieConfig::default().latency,
             pcie_rate: None,
         }

@@ -127,6 +127,9 @@ pub struct HostEntry {
     /// The version of IP of the address; without it as in `host`.
     #[serde(default)]
     pub ip: Option<IpVersion>,
+    /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128; without it as in `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rd_atomic: Option<u16>,
     /// Latency between NIC and host memory, one way; without it as in `host`.
     #[serde(default)]
     pub pcie_latency: Option<Duration>,
@@ -282,6 +285,7 @@ impl HostEntry {
             numbers: None,
             nic: None,
             ip: None,
+            max_rd_atomic: None,
             pcie_latency: None,
             pcie_rate: None,
         }
@@ -319,6 +323,7 @@ impl Scenario {
             },
             nic,
             ip: entry.ip.unwrap_or(all.ip),
+            max_rd_atomic: entry.max_rd_atomic.unwrap_or(all.max_rd_atomic),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
             pcie_rate: entry.pcie_rate.or(all.pcie_rate),
             ..all.clone()

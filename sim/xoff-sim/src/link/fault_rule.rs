@@ -26,6 +26,8 @@ pub struct FaultMatch {
     pub psn: Option<PsnRange>,
     /// RoCE opcode, all eight bits.
     pub opcode: Option<u8>,
+    /// Whether it has to be a READ response, of whatever place in its READ.
+    pub read_response: bool,
     /// Low byte of the IPv4 identification: 0xFF drops one of 256 for a NIC that counts up (SIGCOMM 2016, the
     /// livelock experiment).
     pub ip_id_low: Option<u8>,
@@ -125,6 +127,7 @@ impl FaultMatch {
             && self
                 .opcode
                 .is_none_or(|opcode| headers.bth.is_some_and(|bth| bth.opcode.0 == opcode))
+            && (!self.read_response || headers.bth.is_some_and(|bth| bth.opcode.is_read_response()))
             && self.psn.is_none_or(|range| {
                 let psn = headers.bth.map(|bth| bth.psn);
                 psn.is_some_and(|psn| range.contains(psn, flow))
@@ -275,6 +278,10 @@ impl FaultRule {
                 Some(())
             }
             "opcode" => number(value).map(|opcode| matches.opcode = Some(opcode)),
+            "read_response" if value.is_empty() => {
+                matches.read_response = true;
+                Some(())
+            }
             "ip_id_low" => number(value).map(|id| matches.ip_id_low = Some(id)),
             "skip" => number(value).map(|skip| self.skip = skip),
             "shots" => number(value).map(|shots| self.shots = Some(shots)),
@@ -283,7 +290,7 @@ impl FaultRule {
         };
         known.ok_or_else(|| {
             "expected any, src ADDRESS, dst ADDRESS, qpn N, psn N, psn N-M, psn +N, psn +N-+M, opcode N, \
-             ip_id_low N, skip N, shots N or chance N/M"
+             read_response, ip_id_low N, skip N, shots N or chance N/M"
                 .into()
         })
     }
@@ -298,6 +305,7 @@ impl fmt::Display for FaultRule {
             matches.qpn.map(|qpn| format!("qpn {}", qpn.get())),
             matches.psn.map(|range| format!("psn {range}")),
             matches.opcode.map(|opcode| format!("opcode {opcode:#04x}")),
+            (matches.read_response).then(|| "read_response".into()),
             matches.ip_id_low.map(|id| format!("ip_id_low {id:#04x}")),
             (self.skip > 0).then(|| format!("skip {}", self.skip)),
             self.shots.map(|shots| format!("shots {shots}")),
@@ -370,6 +378,7 @@ mod tests {
             "ip_id_low 0xff, skip 10, shots 2: drop",
             "src 10.0.0.1, dst 10.0.0.2, opcode 0x81, chance 1/1000: corrupt",
             "any: duplicate",
+            "read_response, skip 6, shots 1: drop",
             "src fd00::1, dst fd00::a: drop",
         ] {
             assert_eq!(text.parse::<FaultRule>().unwrap().to_string(), text);
@@ -418,6 +427,21 @@ mod tests {
             rule.matches.matches(headers, Some(Psn::wrapping(90)))
         };
         let hits = |conditions: &str| matches(&headers, conditions);
+        assert!(!hits("read_response"));
+        for (opcode, response) in [
+            (0x0C, false),
+            (0x0D, true),
+            (0x0E, true),
+            (0x10, true),
+            (0x11, false),
+        ] {
+            let bth = headers.bth.map(|bth| crate::headers::BthFields {
+                opcode: crate::wire::Opcode(opcode),
+                ..bth
+            });
+            let headers = Headers { bth, ..headers };
+            assert_eq!(matches(&headers, "read_response"), response, "{opcode:#x}");
+        }
         for yes in [
             "any",
             "qpn 3",

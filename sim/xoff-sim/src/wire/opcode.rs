@@ -186,6 +186,11 @@ impl Opcode {
         found.map(|(_, name)| *name)
     }
 
+    /// Whether it is that of a READ response of RC.
+    pub const fn is_read_response(self) -> bool {
+        Self::RC_READ_RESP_FIRST.0 <= self.0 && self.0 <= Self::RC_READ_RESP_ONLY.0
+    }
+
     fn row(self) -> Option<&'static Row> {
         ROWS.iter().find(|row| row.opcode == self)
     }

@@ -316,7 +316,7 @@ fn usual(frame: &Bytes) -> Option<Classified> {
             false => frame.slice(from..from + padded - pad),
         }
     };
-    if (Opcode::RC_READ_RESP_FIRST..=Opcode::RC_READ_RESP_ONLY).contains(&opcode) {
+    if opcode.is_read_response() {
         let returned = Returned {
             opcode,
             psn,

@@ -133,6 +133,7 @@ impl ModelNic {
             pacing.sent(qp, class, bytes as u16, now);
         }
         self.count(reg::ANSWERS_OUT);
+        self.counters.add(reg::RESENT_OUT, data.again.into());
         let slot = Slot {
             qp: index,
             ready: NEVER,

@@ -136,6 +136,8 @@ pub struct Data {
     pub rkey: u32,
     /// Bytes of payload.
     pub bytes: u16,
+    /// Whether it was built before.
+    pub again: bool,
 }
 
 /// Responses to one request that are not all sent.
@@ -164,6 +166,8 @@ pub struct Answered {
     waiting_new: usize,
     /// In the order of PSNs, one a request at most.
     cursors: VecDeque<Cursor>,
+    /// The PSN behind the last response that was ever built.
+    top: Option<Psn>,
     /// Responses that were built and are not on the wire.
     unsent: usize,
 }
@@ -180,7 +184,7 @@ impl Answered {
     /// Forgets all: the QP is opened.
     pub fn clear(&mut self) {
         self.fail();
-        self.unsent = 0;
+        (self.top, self.unsent) = (None, 0);
     }
 
     /// Builds nothing more: the QP has failed. What is built is sent.
@@ -285,9 +289,13 @@ impl Answered {
             va: cursor.va,
             rkey: cursor.rkey,
             bytes: bytes as u16,
+            again: self.top.is_some_and(|top| cursor.next.ahead_of(top) < 0),
         };
         cursor.begun = true;
         cursor.next = cursor.next.advance(1);
+        if !data.again {
+            self.top = Some(cursor.next);
+        }
         cursor.va = cursor.va.wrapping_add(bytes.into());
         cursor.left -= bytes;
         if last {
