@@ -268,7 +268,12 @@ impl Requests {
             self.mtu = Some(bytes);
             let end = self.log.last_key_value();
             let end = end.and_then(|(first, request)| Some(first + request.span(self.mtu)?));
-            self.high = end.map_or(self.high, |end| end.max(self.high));
+            let high = end.map_or(self.high, |end| end.max(self.high));
+            // What comes next came behind a READ whose end was not known.
+            if self.next == Some(self.high) {
+                self.next = Some(high);
+            }
+            self.high = high;
         }
     }
 

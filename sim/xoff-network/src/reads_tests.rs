@@ -154,8 +154,7 @@ fn what_does_not_fit_is_said() {
         why(&|it| it.host.max_rd_atomic = 0),
         "host.max_rd_atomic: 0: 1 to 128"
     );
-    assert_eq!(
-        why(&|it| it.flows[0].lockstep = true),
-        "flows.f.lockstep: its messages arrive at another host, and those of READs and atomics do not"
-    );
+    let lockstep = why(&|it| it.flows[0].lockstep = true);
+    let own = "flows.f.lockstep: its messages arrive at another host, and those of READs and atomics do not";
+    assert!(lockstep.starts_with(own), "{lockstep}");
 }

@@ -9,6 +9,7 @@ use crate::message::{Message, Messages};
 use crate::number::{number, wrapped};
 use crate::packet::{Aeth, Packet};
 use crate::region::{Access, Regions};
+use crate::responses::Responses;
 use crate::rules;
 
 /// What an answer is judged by, beside what arrived.
@@ -21,6 +22,8 @@ pub struct Judged<'a> {
     pub regions: &'a Regions,
     /// The packet whose payload is written next.
     pub writing: u64,
+    /// Responses to READs and atomics that were sent.
+    pub responses: &'a Responses,
     /// Frames that arrived may have been dropped.
     pub lossy: bool,
     /// Time for which a buffer may wait until the NIC has it.
@@ -72,6 +75,13 @@ impl Answers {
         }
     }
 
+    /// The number of a packet of this direction, if it is not before the first one.
+    pub fn number(&self, psn: u32) -> Option<u64> {
+        number(self.qp.peer_first_psn, psn, self.could)
+            .try_into()
+            .ok()
+    }
+
     /// How often a packet arrived.
     pub fn arrivals(&self, number: u64) -> u32 {
         self.count.get(&number).copied().unwrap_or(0)
@@ -95,7 +105,7 @@ impl Answers {
             return None;
         };
         *self.count.entry(number).or_default() += 1;
-        self.beyond = self.beyond.max(number + 1);
+        self.beyond = self.beyond.max(message.behind(number));
         if message.needs_buffer(number) && number <= self.could {
             let buffer = message.buffer.and_then(|index| judged.buffers.get(index));
             if buffer.is_none_or(|(posted, _)| posted + judged.stall > at) {
@@ -103,7 +113,7 @@ impl Answers {
             }
         }
         match number.cmp(&self.could) {
-            std::cmp::Ordering::Equal => self.could += 1,
+            std::cmp::Ordering::Equal => self.could = message.behind(number),
             std::cmp::Ordering::Greater => drop(self.gaps.insert(self.could)),
             std::cmp::Ordering::Less => {}
         }
@@ -125,6 +135,7 @@ impl Answers {
             _ => packet.psn,
         };
         let next = number(self.qp.peer_first_psn, named, self.could);
+        let before = judged.responses.before(judged.messages);
         let seen = format!(
             "PSN {:#x}, syndrome {:#04x}, MSN {:#x}",
             packet.psn, aeth.syndrome, aeth.msn
@@ -139,6 +150,15 @@ impl Answers {
         place.holds(aeth.msn == wrapped(msn), &rules::ANSWER_MSN, || {
             format!("{seen}: {msn} messages are complete")
         })?;
+        // A NAK may take the place of a response.
+        let refused = judged
+            .messages
+            .of(next)
+            .map_or(before, |message| message.first);
+        let behind = next <= before || kind.0 != 0 && refused <= before;
+        place.holds(behind, &rules::ANSWER_BEHIND, || {
+            format!("{seen}: the responses from packet {before} on were not sent")
+        })?;
         let (needed, posted) = (judged.messages.buffers(next), judged.buffers.len());
         place.holds(needed <= posted, &rules::ANSWER_BUFFER, || {
             format!("{seen}: {posted} buffers of {needed} were posted")
@@ -149,7 +169,9 @@ impl Answers {
         place.holds(!after, &rules::ANSWER_REFUSED, || {
             format!("{seen}: packet {:?} was refused", self.fatal)
         })?;
-        if kind.0 != 0 && !self.qp.restart {
+        // What was read once may be refused when it is asked for again.
+        let reads = (judged.messages.of(next)).is_some_and(|it| it.work.operation.returns());
+        if kind.0 != 0 && !self.qp.restart && !reads {
             place.holds(next >= self.acked, &rules::ANSWER_REFUSED, || {
                 format!(
                     "{seen}: the packets before {} were acknowledged",
@@ -229,13 +251,19 @@ impl Answers {
         seen: &str,
         judged: &Judged<'_>,
     ) -> Result<(), Breach> {
-        let message = judged.messages.of(next).filter(|_| self.arrivals(next) > 0);
+        let arrived = |message: &&Message| match message.work.operation.returns() {
+            true => judged.responses.was_asked(message.first, next),
+            false => self.arrivals(next) > 0,
+        };
+        let message = judged.messages.of(next).filter(arrived);
         let right = message.is_some_and(|message| refusable(message, next, code, judged));
         place.holds(right, &rules::ANSWER_CAUSE, || match message {
             Some(message) => format!("{seen}: nothing is wrong with {:?}", message.work),
             None => format!("{seen}: packet {next} did not arrive"),
         })?;
-        if !self.qp.restart {
+        // What is read again may be refused behind what was written since.
+        let reads = message.is_some_and(|message| message.work.operation.returns());
+        if !self.qp.restart && !reads {
             place.holds(judged.writing <= next, &rules::MEMORY_REFUSED, || {
                 format!("{seen}: the packets before {} are written", judged.writing)
             })?;
@@ -251,6 +279,23 @@ fn refusable(message: &Message, number: u64, code: u8, judged: &Judged<'_>) -> b
     let buffer = message.buffer.and_then(|index| judged.buffers.get(index));
     let (start, length) = message.part(number, judged.messages.mtu);
     match code {
+        _ if work.operation.returns() => {
+            let access = match work.operation {
+                Operation::Read => Access::RemoteRead,
+                _ => Access::RemoteAtomic,
+            };
+            let (key, va, length) = (work.remote_key, work.remote_va, work.length.into());
+            let refused = || {
+                judged
+                    .regions
+                    .may_refuse(access, key, va, length, message.posted)
+            };
+            match code {
+                1 => work.operation.is_atomic() && !va.is_multiple_of(8),
+                2 => length > 0 && refused(),
+                _ => false,
+            }
+        }
         1 => {
             !work.operation.writes()
                 && buffer.is_some_and(|(_, buffer)| start + length > buffer.length.into())

@@ -9,6 +9,8 @@ use crate::oracle::Options;
 use crate::packet::Path;
 use crate::receive_queue::ReceiveQueue;
 use crate::requests::Requests;
+use crate::responses::Responses;
+use crate::returned::Returned;
 use crate::rules;
 use crate::send_queue::SendQueue;
 
@@ -79,6 +81,10 @@ pub struct Direction {
     pub answers: Answers,
     /// The receiver's memory.
     pub writing: Writing,
+    /// The receiver's responses to READs and atomics.
+    pub responses: Responses,
+    /// What they bring back to the sender's memory.
+    pub returned: Returned,
     /// Completions of the sender.
     pub sends: SendQueue,
     /// Completions of the receiver.
@@ -95,6 +101,8 @@ impl Direction {
             requests: Requests::new(sender, options),
             answers: Answers::new(receiver),
             writing: Writing::new(receiver.restart),
+            responses: Responses::default(),
+            returned: Returned::new(sender.restart),
             sends: SendQueue::default(),
             receives: ReceiveQueue::default(),
             done_since: None,
@@ -167,6 +175,7 @@ impl Connection {
         })?;
         self.ends[side] = Some(End::new(qp));
         self.ways[side].requests = Requests::new(qp, options);
+        self.ways[side].returned = Returned::new(qp.restart);
         self.ways[1 - side].answers = Answers::new(qp);
         self.ways[1 - side].writing = Writing::new(qp.restart);
         Ok(())

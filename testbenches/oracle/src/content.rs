@@ -1,14 +1,18 @@
 //! What a request has to say: that of its work request.
 
 use crate::breach::{Breach, Place};
+use crate::fact::Operation;
 use crate::message::{Message, Messages};
-use crate::packet::{Packet, Reth};
+use crate::packet::{AtomicEth, Packet, Reth};
 use crate::rules;
 
 /// Whether a packet is one of a message by its opcode and length, whatever it carries.
 pub fn resembles(message: &Message, number: u64, mtu: u32, packet: &Packet) -> bool {
-    packet.opcode == message.opcode(number)
-        && packet.payload.len() as u64 == message.part(number, mtu).1
+    let payload = match message.work.operation.returns() {
+        true => 0,
+        false => message.part(number, mtu).1,
+    };
+    packet.opcode == message.opcode(number) && packet.payload.len() as u64 == payload
 }
 
 /// Judges a request by the message that it belongs to; `source` is the sender's memory.
@@ -38,21 +42,40 @@ pub fn judge(
     })?;
     let work = &message.work;
     let (first, last) = (number == message.first, number + 1 == message.end);
-    let reth = (first && work.operation.writes()).then_some(Reth {
+    let reads = work.operation == Operation::Read;
+    let (skipped, _) = message.part(number, messages.mtu);
+    // A READ may be asked for again from its inside, for the rest.
+    let skipped = if reads { skipped } else { 0 };
+    let reth = (first && work.operation.writes() || reads).then_some(Reth {
+        va: work.remote_va.wrapping_add(skipped),
+        key: work.remote_key,
+        length: work.length - skipped as u32,
+    });
+    let atomic = work.operation.is_atomic().then_some(AtomicEth {
         va: work.remote_va,
         key: work.remote_key,
-        length: work.length,
+        swap_add: work.swap_add,
+        // Of a fetch and add it is reserved.
+        compare: match work.operation {
+            Operation::CompareSwap => work.compare,
+            _ => packet.atomic.map_or(0, |it| it.compare),
+        },
     });
     let word = (last && work.operation.has_word()).then_some(work.immediate);
-    let solicited = last && work.solicited;
-    let right = (packet.reth, packet.word, packet.solicited) == (reth, word, solicited);
+    let solicited = last && work.solicited && !work.operation.returns();
+    let right = (packet.reth, packet.word, packet.atomic) == (reth, word, atomic)
+        && packet.solicited == solicited;
     place.holds(right, &rules::REQUEST_HEADERS, || {
         format!(
-            "PSN {:#x}: {:x?}, word {:x?}, solicited {}; right are {reth:x?}, {word:x?}, {solicited}",
-            packet.psn, packet.reth, packet.word, packet.solicited
+            "PSN {:#x}: {:x?}, {:x?}, word {:x?}, solicited {}; right are {reth:x?}, {atomic:x?}, {word:x?}, \
+             {solicited}",
+            packet.psn, packet.reth, packet.atomic, packet.word, packet.solicited
         )
     })?;
-    let (start, length) = message.part(number, messages.mtu);
+    let (start, length) = match work.operation.returns() {
+        true => (0, 0),
+        false => message.part(number, messages.mtu),
+    };
     let pad = (length.wrapping_neg() & 3) as usize;
     let sizes = (packet.payload.len() as u64, packet.pad);
     place.holds(sizes == (length, pad), &rules::REQUEST_PAYLOAD, || {

@@ -96,6 +96,10 @@ pub struct Region {
     pub local_write: bool,
     /// Whether the peer may write to it.
     pub remote_write: bool,
+    /// Whether the peer may read it.
+    pub remote_read: bool,
+    /// Whether the peer's atomics may be performed in it.
+    pub remote_atomic: bool,
 }
 
 /// A QP as it is opened.
@@ -121,6 +125,8 @@ pub struct Qp {
     pub restart: bool,
     /// Most requests outstanding; `None`: not judged.
     pub window: Option<u32>,
+    /// Most READs and atomics unanswered; `None`: not judged.
+    pub reads: Option<u32>,
 }
 
 /// What a work request does.
@@ -136,6 +142,12 @@ pub enum Operation {
     Write,
     /// WRITE with immediate data.
     WriteImmediate,
+    /// READ.
+    Read,
+    /// Compare and swap.
+    CompareSwap,
+    /// Fetch and add.
+    FetchAdd,
 }
 
 impl Operation {
@@ -146,12 +158,22 @@ impl Operation {
 
     /// Whether it takes a receive buffer of the peer.
     pub const fn takes_buffer(self) -> bool {
-        !matches!(self, Self::Write)
+        !matches!(self, Self::Write) && !self.returns()
+    }
+
+    /// Whether it brings something back: a READ or an atomic.
+    pub const fn returns(self) -> bool {
+        matches!(self, Self::Read) || self.is_atomic()
+    }
+
+    /// Whether it is an atomic.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::CompareSwap | Self::FetchAdd)
     }
 
     /// Whether its last packet carries immediate data or a key.
     pub const fn has_word(self) -> bool {
-        !matches!(self, Self::Send | Self::Write)
+        !matches!(self, Self::Send | Self::Write) && !self.returns()
     }
 }
 
@@ -166,16 +188,22 @@ pub struct Work {
     pub signaled: bool,
     /// Whether it asks for a solicited event.
     pub solicited: bool,
-    /// Length in bytes.
+    /// Whether it waits until the READs and atomics before it are answered.
+    pub fence: bool,
+    /// Length in bytes; 8 of an atomic.
     pub length: u32,
-    /// Address of the source.
+    /// Address of the source; of a READ or an atomic, where what comes back goes.
     pub va: u64,
-    /// Key of the source.
+    /// Key of that memory.
     pub key: u32,
-    /// Address at the peer, of a WRITE.
+    /// Address at the peer, of a WRITE, a READ or an atomic.
     pub remote_va: u64,
-    /// Key at the peer, of a WRITE.
+    /// Key at the peer, of the same.
     pub remote_key: u32,
+    /// What an atomic adds or stores.
+    pub swap_add: u64,
+    /// What an atomic compares with.
+    pub compare: u64,
     /// Immediate data, or the key to invalidate.
     pub immediate: u32,
 }
@@ -233,4 +261,6 @@ pub enum Status {
     RetryExceeded,
     /// RNR retry counter exceeded.
     RnrExceeded,
+    /// Bad response error.
+    BadResponse,
 }

@@ -12,7 +12,8 @@
 //! | `packet`, `icrc`, `number` | frames, by `etherparse` and a few lines from the standard |
 //! | `message`, `content` | messages, and the packets that they have to become |
 //! | `requests`, `answers` | frames of the two halves of a connection |
-//! | `memory`, `region` | what is written, and where |
+//! | `responses`, `returned` | READs and atomics: what they are answered with, and what is in memory of it |
+//! | `memory`, `held`, `region` | what is written, what memory holds, and where it may be |
 //! | `send_queue`, `receive_queue`, `connection` | completions, QPs in error |
 //! | [`stats`] | shares and latencies, for tests to bound |
 //!
@@ -20,7 +21,15 @@
 //! use xoff_oracle::{Fact, Options, Oracle, Region, What};
 //!
 //! let mut oracle = Oracle::new(Options::default(), |_side, va| va as u8);
-//! let region = Region { base: 0x1000, length: 0x100, key: 7, local_write: true, remote_write: true };
+//! let region = Region {
+//!     base: 0x1000,
+//!     length: 0x100,
+//!     key: 7,
+//!     local_write: true,
+//!     remote_write: true,
+//!     remote_read: false,
+//!     remote_atomic: false,
+//! };
 //! oracle.tell(Fact { at: 0, side: 0, what: What::Registered(region) });
 //! oracle.tell(Fact { at: 5, side: 0, what: What::Written { va: 0x1000, bytes: vec![0] } });
 //! let breach = oracle.finish().unwrap_err();
@@ -32,6 +41,7 @@ mod breach;
 mod connection;
 mod content;
 pub mod fact;
+mod held;
 mod icrc;
 mod memory;
 mod message;
@@ -41,6 +51,8 @@ mod packet;
 mod receive_queue;
 mod region;
 mod requests;
+mod responses;
+mod returned;
 pub mod rules;
 mod seen;
 mod send_queue;

@@ -63,7 +63,7 @@ impl Writing {
     /// Goes past messages of which all bytes are written.
     fn settle(&mut self, messages: &Messages) {
         while (messages.list().get(self.message))
-            .is_some_and(|message| self.offset == message.work.length.into())
+            .is_some_and(|message| self.offset == message.carried())
         {
             (self.message, self.offset) = (self.message + 1, 0);
         }

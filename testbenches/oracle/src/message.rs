@@ -24,6 +24,22 @@ impl Message {
         (start, (u64::from(self.work.length) - start).min(mtu.into()))
     }
 
+    /// How many bytes its packets carry, and so are written at the peer: none of a READ or an atomic.
+    pub fn carried(&self) -> u64 {
+        match self.work.operation.returns() {
+            true => 0,
+            false => self.work.length.into(),
+        }
+    }
+
+    /// The packet behind those that a request with this number stands for: a READ takes as many as it has responses.
+    pub fn behind(&self, number: u64) -> u64 {
+        match self.work.operation.returns() {
+            true => self.end,
+            false => number + 1,
+        }
+    }
+
     /// The packet that carries a byte.
     pub fn packet_of(&self, offset: u64, mtu: u32) -> u64 {
         self.first + offset / u64::from(mtu)
@@ -34,6 +50,8 @@ impl Message {
         let first = number == self.first;
         let last = number + 1 == self.end;
         let only = first && last;
+        // It asks for the rest of the READ.
+        let last = last || self.work.operation.returns();
         match (self.work.operation.writes(), first, last) {
             (false, true, false) => 0x00,
             (false, false, false) => 0x01,
@@ -46,6 +64,9 @@ impl Message {
                     Operation::SendInvalidate => [0x16, 0x17],
                     Operation::Write => [0x08, 0x0A],
                     Operation::WriteImmediate => [0x09, 0x0B],
+                    Operation::Read => [0x0C; 2],
+                    Operation::CompareSwap => [0x13; 2],
+                    Operation::FetchAdd => [0x14; 2],
                 };
                 last_and_only[usize::from(only)]
             }
@@ -55,6 +76,7 @@ impl Message {
     /// Whether a packet needs a receive buffer.
     pub fn needs_buffer(&self, number: u64) -> bool {
         match self.work.operation {
+            operation if operation.returns() => false,
             Operation::Write => false,
             Operation::WriteImmediate => number + 1 == self.end,
             _ => true,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::breach::{Breach, Place};
 use crate::connection::Connection;
 use crate::fact::{Fact, Ps, Qp, What};
+use crate::held::Held;
 use crate::message::Message;
 use crate::region::Regions;
 use crate::rules;
@@ -47,6 +48,8 @@ pub struct Oracle<F> {
     told: u64,
     judged: Ps,
     pub(crate) regions: [Regions; 2],
+    /// What was written to the memory of each side.
+    pub(crate) held: [Held; 2],
     pub(crate) connections: Vec<Connection>,
     /// By side and QP number, the connection of the QP that is open, or was.
     current: [BTreeMap<u32, usize>; 2],
@@ -65,6 +68,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             told: 0,
             judged: 0,
             regions: Default::default(),
+            held: Default::default(),
             connections: vec![],
             current: Default::default(),
             before: Default::default(),

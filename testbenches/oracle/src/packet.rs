@@ -11,6 +11,8 @@ const ROCE_PORT: u16 = 4791;
 const MAC_CONTROL: u16 = 0x8808;
 /// Opcode of an acknowledgement of a reliable connection.
 pub const ACKNOWLEDGE: u8 = 0x11;
+/// Opcode of the response of an atomic.
+const ATOMIC_ACKNOWLEDGE: u8 = 0x12;
 /// Opcode of a congestion notification (A17.9.3).
 pub const CNP: u8 = 0x81;
 /// Bytes of FCS, preamble and the smallest gap, which the wire carries with each frame.
@@ -49,6 +51,19 @@ pub struct Reth {
     pub key: u32,
     /// Length of the message.
     pub length: u32,
+}
+
+/// Atomic extended transport header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomicEth {
+    /// Address at the responder.
+    pub va: u64,
+    /// Key.
+    pub key: u32,
+    /// What is added or stored.
+    pub swap_add: u64,
+    /// What is compared with.
+    pub compare: u64,
 }
 
 /// Acknowledge extended transport header.
@@ -91,6 +106,10 @@ pub struct Packet {
     pub reth: Option<Reth>,
     /// AETH, if the opcode has one.
     pub aeth: Option<Aeth>,
+    /// AtomicETH, if the opcode has one.
+    pub atomic: Option<AtomicEth>,
+    /// The original value, if the opcode has one.
+    pub original: Option<u64>,
     /// Immediate data or the key to invalidate, if the opcode has either.
     pub word: Option<u32>,
     /// Payload, without pad.
@@ -100,13 +119,26 @@ pub struct Packet {
 impl Packet {
     /// Whether it is a request.
     pub fn is_request(&self) -> bool {
-        self.opcode != ACKNOWLEDGE && self.opcode != CNP
+        self.opcode != ACKNOWLEDGE && self.opcode != CNP && !self.is_response()
+    }
+
+    /// Whether it is a READ response or the response of an atomic.
+    pub fn is_response(&self) -> bool {
+        matches!(self.opcode, 0x0D..=0x10 | ATOMIC_ACKNOWLEDGE)
     }
 }
 
 /// Whether a packet with this opcode has a RETH.
 const fn has_reth(opcode: u8) -> bool {
-    matches!(opcode, 0x06 | 0x0A | 0x0B)
+    matches!(opcode, 0x06 | 0x0A | 0x0B | 0x0C)
+}
+
+/// Whether a packet with this opcode has an AETH.
+const fn has_aeth(opcode: u8) -> bool {
+    matches!(
+        opcode,
+        0x0D | 0x0F | 0x10 | ACKNOWLEDGE | ATOMIC_ACKNOWLEDGE
+    )
 }
 
 /// Whether a packet with this opcode has immediate data or a key to invalidate.
@@ -195,6 +227,11 @@ fn ethernet_type(parts: &SlicedPacket<'_>) -> Option<EtherType> {
     parts.ether_payload().map(|payload| payload.ether_type)
 }
 
+/// Reads a number of two words.
+fn long(next: &mut impl FnMut() -> Result<u32, String>) -> Result<u64, String> {
+    Ok(u64::from(next()?) << 32 | u64::from(next()?))
+}
+
 /// Reads BTH, what follows it by the opcode, and the payload.
 fn transport_headers(bytes: &[u8]) -> Result<Packet, String> {
     let word = |place: usize| {
@@ -222,13 +259,26 @@ fn transport_headers(bytes: &[u8]) -> Result<Packet, String> {
         }),
         false => None,
     };
-    let aeth = match opcode == ACKNOWLEDGE {
+    let aeth = match has_aeth(opcode) {
         true => next().map(|word| {
             Some(Aeth {
                 syndrome: (word >> 24) as u8,
                 msn: word & 0xFF_FFFF,
             })
         })?,
+        false => None,
+    };
+    let original = match opcode == ATOMIC_ACKNOWLEDGE {
+        true => Some(long(&mut next)?),
+        false => None,
+    };
+    let atomic = match matches!(opcode, 0x13 | 0x14) {
+        true => Some(AtomicEth {
+            va: long(&mut next)?,
+            key: next()?,
+            swap_add: long(&mut next)?,
+            compare: long(&mut next)?,
+        }),
         false => None,
     };
     let immediate = match has_word(opcode) {
@@ -263,6 +313,8 @@ fn transport_headers(bytes: &[u8]) -> Result<Packet, String> {
         psn: psn & 0xFF_FFFF,
         reth,
         aeth,
+        atomic,
+        original,
         word: immediate,
         payload: payload.to_vec(),
     })

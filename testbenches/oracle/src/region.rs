@@ -20,6 +20,10 @@ pub enum Access {
     },
     /// A WRITE of the peer.
     Remote,
+    /// A READ of the peer.
+    RemoteRead,
+    /// An atomic of the peer.
+    RemoteAtomic,
     /// A key to invalidate.
     Invalidate,
 }
@@ -84,6 +88,8 @@ fn covers(region: &Region, access: Access, key: u32, va: u64, length: u64) -> bo
     let right = match access {
         Access::Local { write } => !write || region.local_write,
         Access::Remote => region.remote_write,
+        Access::RemoteRead => region.remote_read,
+        Access::RemoteAtomic => region.remote_atomic,
         Access::Invalidate => return region.key == key,
     };
     let offset = va.wrapping_sub(region.base);

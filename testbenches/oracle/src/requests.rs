@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::breach::{Breach, Place};
 use crate::fact::{Ps, Qp};
-use crate::message::Messages;
+use crate::message::{Message, Messages};
 use crate::number::{number, rnr_wait};
 use crate::oracle::Options;
 use crate::packet::{Aeth, Packet};
@@ -20,8 +20,13 @@ pub struct Requests {
     pub top: u64,
     /// The packet sent last.
     last: Option<u64>,
-    /// All packets before this one are acknowledged.
+    /// All packets before this one are acknowledged. A response that may be of an answer given before its READ was asked
+    /// again counts.
     pub acked: u64,
+    /// The same without such responses.
+    sure: u64,
+    /// The packet with which a READ or an atomic was asked for last.
+    asked: Option<u64>,
     /// Sequence NAKs that have sent nothing back yet.
     naks: u32,
     /// RNR NAKs that have sent nothing back yet: when each lets requests go on.
@@ -51,6 +56,8 @@ impl Requests {
             top: 0,
             last: None,
             acked: 0,
+            sure: 0,
+            asked: None,
             naks: 0,
             waits: VecDeque::new(),
             timer: 0,
@@ -69,7 +76,16 @@ impl Requests {
     }
 
     /// Judges the place of a request among those before it. `lossy`: frames that arrived may have been dropped.
-    pub fn sent(&mut self, place: &Place, number: u64, lossy: bool) -> Result<(), Breach> {
+    pub fn sent(
+        &mut self,
+        place: &Place,
+        number: u64,
+        messages: &Messages,
+        lossy: bool,
+    ) -> Result<(), Breach> {
+        let message = messages.of(number);
+        let behind = message.map_or(number + 1, |message| message.behind(number));
+        let reads = message.filter(|message| message.work.operation.returns());
         let next = self.last.map_or(0, |last| last + 1);
         let (last, top, acked) = (self.last, self.top, self.acked);
         let order = || {
@@ -87,23 +103,55 @@ impl Requests {
                 "{}; no NAK, the next RNR wait ends at {:?}, the ACK timer runs since {} for {:?}",
                 order(), self.waits.front(), self.timer, self.qp.timeout
             ))?;
+            // A READ goes on where it stands.
+            let inside = reads.is_some_and(|message| message.first < number);
+            place.holds(
+                !inside || number <= self.acked,
+                &rules::REQUEST_ORDER,
+                order,
+            )?;
             self.timer = place.at;
         }
+        if reads.is_some() {
+            self.asked = Some(number);
+            if self.qp.restart {
+                self.sure = self.sure.min(number);
+            }
+        }
         if number == self.top {
-            let outstanding = number + 1 - self.acked;
+            let waiting = |place: &Message| place.work.operation.returns() && place.end > acked;
+            let open = messages.list()[messages.complete(acked)..]
+                .iter()
+                .take_while(|message| message.first < number)
+                .filter(|message| waiting(message));
+            let (mut count, mut psns) = (0, 0);
+            for message in open {
+                count += 1;
+                psns += message.end - message.first.max(acked);
+            }
+            let granted = self.qp.reads.is_none_or(|most| count < most);
+            place.holds(reads.is_none() || granted, &rules::REQUEST_GRANTED, || {
+                format!("{count} READs and atomics are unanswered: {}", order())
+            })?;
+            let fence = message.is_some_and(|it| it.work.fence && it.first == number);
+            place.holds(!fence || count == 0, &rules::REQUEST_FENCE, || {
+                format!("{count} READs and atomics are unanswered: {}", order())
+            })?;
+            // The window is one of packets of this side.
+            let outstanding = number + 1 - self.acked.min(number) - psns;
             let fits = self
                 .qp
                 .window
-                .is_none_or(|window| outstanding <= window.into());
+                .is_none_or(|window| reads.is_some() || outstanding <= window.into());
             place.holds(fits, &rules::REQUEST_WINDOW, || {
                 format!("{outstanding} outstanding: {}", order())
             })?;
             if self.acked == self.top && !lossy || self.top == 0 {
                 (self.timer, self.waiting) = (place.at, place.at);
             }
-            self.top += 1;
+            self.top = behind;
         }
-        self.last = Some(number);
+        self.last = Some(behind - 1);
         Ok(())
     }
 
@@ -149,8 +197,21 @@ impl Requests {
         if number < low && !lossy || number >= self.top {
             return;
         }
-        self.acknowledge(at, if nak { number } else { number + 1 }, lossy);
-        match (aeth.syndrome >> 5, aeth.syndrome & 31) {
+        let upto = if nak { number } else { number + 1 };
+        // Behind a READ that is not answered it says that the response is missing, and no more.
+        let [most, least] = [self.acked, self.sure].map(|acked| self.unanswered(acked, messages));
+        self.sure = self.sure.max(upto.min(least));
+        self.acknowledge(at, upto.min(most), lossy);
+        let kind = (aeth.syndrome >> 5, aeth.syndrome & 31);
+        // The NIC may have taken a response that is not sure here.
+        if let (3, code @ 1..=3) = kind {
+            self.fatal = self.fatal.or(Some((code, number)));
+        }
+        if upto > least {
+            self.missing();
+            return;
+        }
+        match kind {
             (1, code) => {
                 self.rnrs_waiting += 1;
                 self.waits.push_back(at + rnr_wait(code));
@@ -159,9 +220,64 @@ impl Requests {
                 self.naks += 1;
                 self.naks_waiting += 1;
             }
-            (3, code @ 1..=3) => self.fatal = self.fatal.or(Some((code, number))),
             _ => {}
         }
+    }
+
+    /// The next packet of the first READ or atomic that was sent and is not answered, where all packets before `acked` are
+    /// acknowledged.
+    fn unanswered(&self, acked: u64, messages: &Messages) -> u64 {
+        let mut left = messages.list()[messages.complete(acked)..]
+            .iter()
+            .take_while(|message| message.first < self.top);
+        let first = left.find(|message| message.work.operation.returns());
+        first.map_or(u64::MAX, |message| message.first.max(acked))
+    }
+
+    /// Notes that something skips a response: it may send the QP back, as a NAK does.
+    fn missing(&mut self) {
+        self.naks += 1;
+        self.naks_waiting += 1;
+    }
+
+    /// Notes a response that arrived. Returns its number if it may be the next one.
+    pub fn responded(
+        &mut self,
+        at: Ps,
+        packet: &Packet,
+        messages: &Messages,
+        lossy: bool,
+    ) -> Option<u64> {
+        let number = self
+            .number(packet.psn)
+            .filter(|number| *number < self.top)?;
+        let [most, least] = [self.acked, self.sure].map(|acked| self.unanswered(acked, messages));
+        // Where it was asked for last, the answer begins.
+        let begins = matches!(packet.opcode, 0x0D | 0x10 | 0x12);
+        let first = messages
+            .of(number)
+            .is_some_and(|message| message.first == number);
+        let sure = number == least && begins == (first || self.asked == Some(number));
+        // All that is before the READ is acknowledged, whichever of its responses it is.
+        if number >= least {
+            self.sure = self.sure.max(least);
+        }
+        if number >= most {
+            self.acknowledge(at, most, lossy);
+        }
+        if number > least {
+            self.missing();
+        }
+        if sure {
+            self.sure = number + 1;
+        }
+        if number == most {
+            self.acknowledge(at, number + 1, lossy || !sure);
+        } else if sure && !lossy {
+            (self.timer, self.waiting) = (at, at);
+            (self.naks_waiting, self.rnrs_waiting) = (0, 0);
+        }
+        (number == most || number == least).then_some(number)
     }
 
     fn acknowledge(&mut self, at: Ps, upto: u64, lossy: bool) {
@@ -181,7 +297,7 @@ impl Requests {
     /// Whether a work request that ends at packet `end` can have failed at `at`: it was not acknowledged, or what
     /// acknowledged it came when it had failed.
     pub fn can_fail(&self, at: Ps, end: u64) -> bool {
-        self.acked < end || self.progress_is_new(at)
+        self.sure < end || self.progress_is_new(at)
     }
 
     fn progress_is_new(&self, at: Ps) -> bool {

@@ -52,6 +52,8 @@ rules! {
         "Success of a work request needs an acknowledgement of its last packet that arrived.";
     SEND_WRITTEN, "sends.written", "9.7.5.1",
         "What is acknowledged, or completed by its sender, is in the memory of the receiver.";
+    SEND_RETURNED, "sends.returned", "10.8",
+        "A READ or an atomic completes with success when what it returns is in memory.";
     SEND_DELIVERED, "sends.delivered", "9.7.5.1",
         "The receive buffer of a message that is acknowledged, or completed by its sender, completes with success.";
     SEND_CAUSE, "sends.cause", "9.9.2",
@@ -99,6 +101,10 @@ rules! {
         "Packets but the last have a payload of the path MTU, and all of them the source's bytes.";
     REQUEST_WINDOW, "requests.window", "9.7.1",
         "No more requests are outstanding than the window permits.";
+    REQUEST_GRANTED, "requests.granted", "9.7.3",
+        "No more READs and atomics are unanswered than the peer permits.";
+    REQUEST_FENCE, "requests.fence", "10.8.3",
+        "A work request with a fence begins when the READs and atomics before it are answered.";
     REQUEST_FAILED, "requests.failed", "10.3.1",
         "A QP in error sends no request.";
     REQUEST_DONE, "requests.done", "9.7.6",
@@ -112,6 +118,8 @@ rules! {
         "No message is acknowledged that needs a receive buffer and has none.";
     ANSWER_REFUSED, "answers.refused", "9.9.3",
         "What was refused is not acknowledged, and what was acknowledged is not refused.";
+    ANSWER_BEHIND, "answers.behind", "9.7.5.1",
+        "Nothing is acknowledged before the responses to the READs and atomics in front of it were sent.";
     ANSWER_GAP, "answers.gap", "9.7.5.2",
         "A sequence NAK names the first packet that is missing, and one behind it has arrived.";
     ANSWER_ONCE, "answers.once", "9.7.5.2",
@@ -122,4 +130,17 @@ rules! {
         "A NAK that ends a QP has a cause in the packet that it names: its length, or memory that is not permitted.";
     ANSWER_SYNDROME, "answers.syndrome", "9.3",
         "A syndrome is an ACK, an RNR NAK, or a NAK that a reliable connection has.";
+
+    RESPONSE_ASKED, "responses.asked", "9.7.5.1",
+        "A response belongs to a READ or an atomic that arrived, in order.";
+    RESPONSE_ORDER, "responses.order", "9.7.5.1",
+        "The responses to a READ begin where it was asked for, and count up by one.";
+    RESPONSE_OPCODE, "responses.opcode", "9.4",
+        "The opcode of a response says what it answers, and whether it is first, middle, last or only.";
+    RESPONSE_HEADERS, "responses.headers", "9.7.7.1",
+        "The AETH of a response is an ACK, with the messages that are complete with what it answers.";
+    RESPONSE_PAYLOAD, "responses.payload", "9.4.4",
+        "A READ returns what memory holds behind all that was sent before it.";
+    ATOMIC_ONCE, "atomics.once", "9.4.5",
+        "An atomic is performed once, in its order: it returns what those before it have left, and the same again.";
 }

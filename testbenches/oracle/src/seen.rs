@@ -6,7 +6,7 @@ use crate::content;
 use crate::fact::{Completion, Operation, Status};
 use crate::memory::{self, Writing};
 use crate::oracle::Oracle;
-use crate::packet::{CNP, Frame, Packet, read};
+use crate::packet::{ACKNOWLEDGE, CNP, Frame, Packet, read};
 use crate::{receive_queue, rules, send_queue};
 
 /// Borrows what answers of a side over a connection are judged by.
@@ -17,6 +17,7 @@ macro_rules! judged_answers {
             buffers: &$way.buffers,
             regions: &$oracle.regions[$side],
             writing: $way.writing.reached,
+            responses: &$way.responses,
             lossy: $lossy,
             stall: $oracle.options.stall,
         }
@@ -95,7 +96,17 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         place.holds(*path == packet.path, &rules::FRAME_PATH, || {
             format!("{:?}, before: {path:?}", packet.path)
         })?;
-        if let Some(aeth) = packet.aeth {
+        if packet.is_response() {
+            let way = &mut connection.ways[1 - side];
+            let number = way.answers.number(packet.psn);
+            let before = (&way.messages, way.answers.could);
+            let held = &self.held[side];
+            let memory = |va| held.at(va).unwrap_or_else(|| (self.source)(side, va));
+            (way.responses).sent(place, packet, number, before, &memory)?;
+            self.stats.answered(place);
+            return Ok(());
+        }
+        if let (Some(aeth), ACKNOWLEDGE) = (packet.aeth, packet.opcode) {
             let way = &mut connection.ways[1 - side];
             let judged = judged_answers!(self, way, end.lossy, side);
             way.answers.sent(place, packet, aeth, &judged)?;
@@ -127,7 +138,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         place.holds(over.is_none(), &rules::REQUEST_DONE, || {
             format!("completed, end and time: {over:?}, {packet:?}")
         })?;
-        way.requests.sent(place, number, end.lossy)
+        way.requests.sent(place, number, &way.messages, end.lossy)
     }
 
     /// Notes a frame that arrived at a side. What is broken is dropped, as the NIC has to.
@@ -155,7 +166,15 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         // What the ICRC does not cover may still make the NIC drop it.
         let sent = peer.and_then(|peer| peer.path.as_ref());
         end.lossy |= !packet.checksum || sent != Some(&packet.path);
-        if let Some(aeth) = packet.aeth {
+        if packet.is_response() {
+            let way = &mut connection.ways[side];
+            let number = (way.requests).responded(place.at, &packet, &way.messages, end.lossy);
+            if let Some(number) = number {
+                way.returned.arrived(number, &packet);
+            }
+            return;
+        }
+        if let (Some(aeth), ACKNOWLEDGE) = (packet.aeth, packet.opcode) {
             let way = &mut connection.ways[side];
             way.requests
                 .answered(place.at, &packet, aeth, &way.messages, end.lossy);
@@ -165,6 +184,11 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         let judged = judged_answers!(self, way, end.lossy, side);
         let number = way.answers.arrived(place.at, &packet, &judged);
         let of = number.and_then(|number| Some((number, way.messages.of(number)?)));
+        if let Some((number, message)) = of
+            && message.work.operation.returns()
+        {
+            way.responses.asked(number);
+        }
         if let Some((number, message)) = of
             && message.work.operation == Operation::SendInvalidate
             && number + 1 == message.end
@@ -216,6 +240,10 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             if completion.status == Status::Success {
                 let last = way.sends.done - 1;
                 way.done_since = Some((way.messages.list()[last].end, place.at));
+                let returned = way.returned.has(last, &way.messages);
+                place.holds(returned, &rules::SEND_RETURNED, || {
+                    format!("{completion:?}: {:?}", way.returned)
+                })?;
                 let written = !self.options.written_first || way.writing.has(last, &way.messages);
                 place.holds(written, &rules::SEND_WRITTEN, || {
                     format!("{completion:?}: {:?}", way.writing)
@@ -269,6 +297,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
     /// Judges a write to a side's memory. It belongs to the QP whose message goes on there with these bytes.
     pub(crate) fn written(&mut self, place: &Place, va: u64, bytes: &[u8]) -> Result<(), Breach> {
         let side = place.side;
+        self.held[side].write(va, bytes);
         let length = bytes.len() as u64;
         let open: Vec<usize> = self.open_on(side).collect();
         let mut wrong = None;
@@ -276,6 +305,11 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             let connection = &mut self.connections[index];
             let qpn = connection.ends[side].as_ref().map(|end| end.qp.qpn);
             let place = Place { qpn, ..*place };
+            let own = &mut connection.ways[side];
+            if let Some(fit) = own.returned.fits(va, length, &own.messages) {
+                let (messages, regions) = (&own.messages, &self.regions[side]);
+                return own.returned.write(&place, fit, bytes, messages, regions);
+            }
             let way = &mut connection.ways[1 - side];
             let judged = memory::Judged {
                 messages: &way.messages,

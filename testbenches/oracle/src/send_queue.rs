@@ -119,11 +119,12 @@ fn has_cause(place: &Place, status: Status, message: &Message, judged: &Judged<'
     };
     let work = &message.work;
     match status {
-        Status::Success => false,
+        Status::Success | Status::BadResponse => false,
         Status::Flushed => true,
         Status::LocalLength => work.length > 1 << 31,
         Status::LocalAccess => {
-            let access = Access::Local { write: false };
+            let write = work.operation.returns();
+            let access = Access::Local { write };
             judged.regions.may_refuse(
                 access,
                 work.key,

@@ -14,17 +14,29 @@ use xoff_sim::time::{Duration, LineRate, Time};
 /// Frames as seen at a port.
 pub type Frames = Vec<Record>;
 
-/// Runs flows of all kinds in both directions between two NICs until they end, with faults on the cable for each
+const KINDS: &[WorkKind] = &[
+    WorkKind::SEND,
+    WorkKind::WRITE,
+    WorkKind::WRITE_IMM,
+    WorkKind::SEND,
+];
+const WITH_READS: &[WorkKind] = &[
+    WorkKind::READ,
+    WorkKind::FETCH_ADD,
+    WorkKind::SEND,
+    WorkKind::READ,
+    WorkKind::CMP_SWAP,
+    WorkKind::WRITE,
+];
+
+/// Runs flows of these kinds in both directions between two NICs until they end, with faults on the cable for each
 /// direction.
-fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
+fn run(kinds: &[WorkKind], faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
     let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
-    let kinds = [
-        WorkKind::SEND,
-        WorkKind::WRITE,
-        WorkKind::WRITE_IMM,
-        WorkKind::SEND,
-    ];
-    for (index, kind) in (0..).zip(kinds) {
+    if kinds.iter().any(|kind| kind.returns()) {
+        nics.iter_mut().for_each(|nic| nic.enable_reads(16));
+    }
+    for (index, &kind) in (0..).zip(kinds) {
         let [a, b] = &mut nics;
         let (from, to) = match index % 2 {
             0 => ((a, 1), (b, 2)),
@@ -33,7 +45,10 @@ fn run(faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) {
         let config = FlowConfig {
             number: index.into(),
             kind,
-            message: 9_000 + 1_001 * u32::from(index),
+            message: match kind.is_atomic() {
+                true => 8,
+                false => 9_000 + 1_001 * u32::from(index),
+            },
             second: None,
             count: Some(30),
             outstanding: 8,
@@ -104,7 +119,7 @@ fn nothing(report: &Report) {
 #[test]
 fn model_nics_break_no_rule() {
     for faults in LOSSES {
-        let (_, frames) = run(faults);
+        let (_, frames) = run(KINDS, faults);
         assert!(frames.len() > 1_000);
         for host in [true, false] {
             let monitor = watch(&frames, host);
@@ -126,9 +141,28 @@ fn model_nics_break_no_rule() {
 }
 
 #[test]
+fn reads_and_atomics_of_model_nics_break_no_rule() {
+    for faults in LOSSES {
+        let (_, frames) = run(WITH_READS, faults);
+        for host in [true, false] {
+            let monitor = watch(&frames, host);
+            nothing(monitor.report());
+            let checked = |rule| monitor.report().rules[&rule].checked;
+            for rule in [Rule::ReadResponse, Rule::ReadOrder, Rule::AtomicAnswer] {
+                assert!(checked(rule) >= 60, "{rule:?}: {}", checked(rule));
+            }
+        }
+        for from in [17, 300, 501, 900] {
+            let monitor = watch(&frames[from..], false);
+            assert_eq!(monitor.report().violations, [], "from {from}");
+        }
+    }
+}
+
+#[test]
 fn counters_of_the_nic_are_those_of_the_frames() {
     for faults in LOSSES {
-        let (network, frames) = run(faults);
+        let (network, frames) = run(KINDS, faults);
         let monitor = watch(&frames, true);
         for node in [NodeId(0), NodeId(1)] {
             let nic = network.node(node).counters();

@@ -421,7 +421,7 @@ fn ends(flow: &FlowSettings, pattern: Pattern, from: &[String], to: &[String]) -
         if pattern == Pattern::NvmeWrite && flow.message > IN_CAPSULE_BYTES {
             let problem = format!(
                 "{}: data of a write go in its command, {IN_CAPSULE_BYTES} at most; a target fetches more by READ, which \
-                 no NIC here has yet",
+                 this pattern does not have yet",
                 flow.message
             );
             wrong("message", problem);

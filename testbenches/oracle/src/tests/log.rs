@@ -72,6 +72,7 @@ impl Log {
                 rnr_retries: 1,
                 restart: false,
                 window: Some(4),
+                reads: Some(2),
             },
         };
         change(&mut log.qp);
@@ -82,6 +83,8 @@ impl Log {
                 key,
                 local_write,
                 remote_write: true,
+                remote_read: true,
+                remote_atomic: true,
             };
             log.push(side, What::Registered(region(KEY, true)));
             log.push(side, What::Registered(region(SPARE, false)));
@@ -130,11 +133,14 @@ impl Log {
             operation,
             signaled: true,
             solicited: id % 2 == 1,
+            fence: false,
             length,
             va: 0x5000_0000 + 0x1_0000 * id,
             key: 0x33,
             remote_va: BASE + 0x1000 * id,
             remote_key: KEY,
+            swap_add: 3 + id,
+            compare: 0,
             immediate: match operation {
                 Operation::SendInvalidate => SPARE,
                 _ => 0xABCD_0000 + id as u32,
@@ -187,16 +193,83 @@ impl Log {
         if last && work.operation.has_word() {
             headers.extend(work.immediate.to_be_bytes());
         }
+        if work.operation == Operation::Read {
+            headers.extend((work.remote_va + start).to_be_bytes());
+            headers.extend(work.remote_key.to_be_bytes());
+            headers.extend((work.length - start as u32).to_be_bytes());
+        }
+        if work.operation.is_atomic() {
+            headers.extend(work.remote_va.to_be_bytes());
+            headers.extend(work.remote_key.to_be_bytes());
+            headers.extend(work.swap_add.to_be_bytes());
+            headers.extend(work.compare.to_be_bytes());
+        }
+        let length = if work.operation.returns() { 0 } else { length };
+        let last = last || work.operation.returns();
         let payload: Vec<u8> = (0..length)
             .map(|at| source(side, work.va + start + at))
             .collect();
         let first = Bth {
             opcode,
-            solicited: last && work.solicited,
+            solicited: last && work.solicited && !work.operation.returns(),
             ack_request: last,
             psn: psn(side, number),
         };
         frame(side, &first, &headers, &payload)
+    }
+
+    /// The response to a READ or an atomic of `side` with this number; `opcode` is what a READ's has.
+    pub fn response(&self, side: usize, number: u64, opcode: u8) -> Vec<u8> {
+        let message = self.messages[side].of(number).expect("posted");
+        let (start, length) = message.part(number, MTU);
+        let at = |offset: u64| source(1 - side, message.work.remote_va + offset);
+        let payload: Vec<u8> = (start..start + length).map(at).collect();
+        let mut headers = vec![];
+        let atomic = message.work.operation.is_atomic();
+        if opcode != 0x0E || atomic {
+            let messages = self.messages[side].complete(message.end) as u32;
+            headers.extend((0x1F << 24 | messages).to_be_bytes());
+        }
+        let (opcode, payload) = match atomic {
+            true => {
+                headers.extend(payload.iter().rev());
+                (0x12, vec![])
+            }
+            false => (opcode, payload),
+        };
+        let bth = Bth {
+            opcode,
+            solicited: false,
+            ack_request: false,
+            psn: psn(side, number),
+        };
+        frame(1 - side, &bth, &headers, &payload)
+    }
+
+    /// The response crosses, and what it brings is written.
+    pub fn respond(&mut self, side: usize, number: u64, opcode: u8) {
+        self.cross(1 - side, self.response(side, number, opcode));
+        self.bring(side, number);
+    }
+
+    /// Writes what a response has brought.
+    pub fn bring(&mut self, side: usize, number: u64) {
+        let message = self.messages[side].of(number).expect("posted");
+        let (start, length) = message.part(number, MTU);
+        let at = |offset: u64| source(1 - side, message.work.remote_va + offset);
+        let bytes: Vec<u8> = (start..start + length).map(at).collect();
+        let va = message.work.va + start;
+        if !bytes.is_empty() {
+            self.push(side, What::Written { va, bytes });
+        }
+    }
+
+    /// Posts a READ or an atomic, with a place of its own at both sides.
+    pub fn post_read(&mut self, side: usize, operation: Operation, length: u32) {
+        let id = self.messages[side].list().len() as u64;
+        self.post_changed(side, operation, length, |work| {
+            (work.va, work.key) = (BASE + 0xC_0000 + 0x1000 * id, KEY);
+        });
     }
 
     /// Sends a frame, which arrives a microsecond later.

@@ -142,6 +142,8 @@ fn memory_is_written_without_the_right() {
             key: SPARE,
             local_write: true,
             remote_write: false,
+            remote_read: false,
+            remote_atomic: false,
         }),
     );
     log.post_changed(0, Operation::Write, 10, |work| work.remote_key = SPARE);
@@ -185,6 +187,8 @@ fn a_refused_packet_is_written() {
             key: KEY,
             local_write: true,
             remote_write: true,
+            remote_read: false,
+            remote_atomic: false,
         }),
     );
     log.write(0, 1);

@@ -6,6 +6,7 @@ mod completions;
 mod frames;
 mod log;
 mod memory;
+mod reads;
 mod requests;
 mod stories;
 mod wire;
@@ -20,6 +21,7 @@ fn every_rule_is_broken_by_a_log() {
         include_str!("completions.rs"),
         include_str!("frames.rs"),
         include_str!("memory.rs"),
+        include_str!("reads.rs"),
         include_str!("requests.rs"),
     ]
     .concat();

@@ -14,12 +14,13 @@ pub enum Change {
     SwapCompletions,
     OtherLength,
     LoseFirstRequest,
+    LoseResponse,
     SendTwice,
     LoseArrival,
 }
 
 impl Change {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::LoseWrite,
         Self::WriteTwice,
         Self::WrongByte,
@@ -29,6 +30,7 @@ impl Change {
         Self::SwapCompletions,
         Self::OtherLength,
         Self::LoseFirstRequest,
+        Self::LoseResponse,
         Self::SendTwice,
         Self::LoseArrival,
     ];
@@ -40,7 +42,8 @@ impl Change {
             _ => false,
         };
         // Over IPv4 without tags: the opcode, and whether it is one of a request.
-        let request = |bytes: &[u8]| bytes[42] != 0x11;
+        let request = |bytes: &[u8]| !(0x0D..=0x12).contains(&bytes[42]);
+        let response = |bytes: &[u8]| !request(bytes) && bytes[42] != 0x11;
         let fact = &facts[place];
         match (self, &fact.what) {
             (
@@ -56,6 +59,7 @@ impl Change {
                 let same = |other: &Fact| other.what == fact.what;
                 request(bytes) && !facts[..place].iter().any(same)
             }
+            (Self::LoseResponse, What::Sent(bytes)) => response(bytes),
             (Self::SendTwice, What::Sent(bytes)) | (Self::LoseArrival, What::Arrived(bytes)) => {
                 request(bytes)
             }
@@ -66,7 +70,11 @@ impl Change {
     /// Makes it at a fact.
     pub fn make(self, facts: &mut Vec<Fact>, place: usize) {
         match self {
-            Self::LoseWrite | Self::LoseCompletion | Self::LoseFirstRequest | Self::LoseArrival => {
+            Self::LoseWrite
+            | Self::LoseCompletion
+            | Self::LoseFirstRequest
+            | Self::LoseResponse
+            | Self::LoseArrival => {
                 facts.remove(place);
             }
             Self::WriteTwice | Self::CompleteTwice | Self::SendTwice => {

@@ -95,7 +95,7 @@ fn what_is_changed_in_their_logs_is_found() {
         println!("{change:?}: {found} of {all}");
         // What is lost, or comes again, may be what a right NIC could have done as well.
         let least = match change {
-            Change::LoseFirstRequest | Change::LoseArrival => all / 3,
+            Change::LoseFirstRequest | Change::LoseArrival | Change::LoseResponse => all / 3,
             Change::LoseWrite | Change::WriteTwice | Change::LoseCompletion | Change::SendTwice => {
                 all * 4 / 5
             }

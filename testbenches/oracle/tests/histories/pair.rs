@@ -1,12 +1,14 @@
 //! A case: two model NICs, what is posted, the path between them, and the log of it.
 
+use std::collections::BTreeMap;
+
 use xoff_oracle::{Buffer, Completion, Fact, Operation, Ps, Qp, Region, Status, What, Work};
-use xoff_sim::host::{Host, PcieConfig};
+use xoff_sim::host::{Host, PcieConfig, memory};
 use xoff_sim::kernel::{Direction, Network, NetworkBuilder, NodeId, PortId, Record};
 use xoff_sim::link::Link;
 use xoff_sim::nic::model::pair::{address, qp};
 use xoff_sim::nic::model::{ModelNic, ModelNicConfig};
-use xoff_sim::nic::{self, NicSettings};
+use xoff_sim::nic::{self, NicSettings, ReadRights};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{self, WorkKind, mtu_bytes};
 use xoff_sim::seeded::{Seed, SplitMix};
@@ -26,12 +28,15 @@ const QPN: u32 = 0x100;
 /// First index of regions that messages may invalidate.
 const SPARE: u16 = 10;
 
-const OPERATIONS: [(WorkKind, Operation); 5] = [
+const OPERATIONS: [(WorkKind, Operation); 8] = [
     (WorkKind::SEND, Operation::Send),
     (WorkKind::SEND_IMM, Operation::SendImmediate),
     (WorkKind::SEND_INV, Operation::SendInvalidate),
     (WorkKind::WRITE, Operation::Write),
     (WorkKind::WRITE_IMM, Operation::WriteImmediate),
+    (WorkKind::READ, Operation::Read),
+    (WorkKind::CMP_SWAP, Operation::CompareSwap),
+    (WorkKind::FETCH_ADD, Operation::FetchAdd),
 ];
 
 /// The operation of a completion.
@@ -61,6 +66,7 @@ const fn status(status: gbn::Status) -> Status {
         gbn::Status::RemoteAccess => Status::RemoteAccess,
         gbn::Status::RemoteOperate => Status::RemoteOperation,
         gbn::Status::LocalAccess => Status::LocalAccess,
+        gbn::Status::BadResponse => Status::BadResponse,
     }
 }
 
@@ -73,6 +79,9 @@ struct Pair {
     posted: [u64; 2],
     facts: Vec<Fact>,
     overflowed: [bool; 2],
+    /// By side and QP: what WRITEs have put into the peer's memory, and what the last atomic leaves in the word there.
+    written: BTreeMap<(usize, u16), (u64, u32)>,
+    words: BTreeMap<(usize, u16), u64>,
 }
 
 /// What a case draws.
@@ -81,6 +90,8 @@ struct Case {
     draw: SplitMix,
     qps: u16,
     restart: bool,
+    /// Most READs and atomics unanswered.
+    reads: u16,
 }
 
 impl Case {
@@ -90,6 +101,7 @@ impl Case {
             seed,
             qps: draw.within(1, 3) as u16,
             restart: draw.once_in(4),
+            reads: draw.one_of(&[1, 2, 16]),
             draw,
         }
     }
@@ -121,14 +133,18 @@ impl Case {
         let mut spares = vec![];
         for (side, &clock) in clocks.iter().enumerate() {
             let config = ModelNicConfig::new(clock, NicSettings::new(address(1 + side as u8).mac));
-            let host = Host::manual(clock, 32, &PcieConfig::default(), Seed(self.seed));
+            let mut host = Host::new(clock, 32, &PcieConfig::default());
+            host.take_over(Seed(self.seed));
             let mut nic = ModelNic::new(config, host);
+            nic.enable_reads(self.reads);
             let mut push = |what| facts.push(Fact { at: 0, side, what });
             for (index, length) in [(1, BYTES)]
                 .into_iter()
                 .chain((SPARE..SPARE + 4).map(|index| (index, 1)))
             {
                 let key = nic.register(index, nic::Region { length, ..region });
+                let (read, atomic) = (true, true);
+                nic.permit(index, ReadRights { read, atomic });
                 if side == 0 {
                     spares.push(key);
                 }
@@ -138,6 +154,8 @@ impl Case {
                     key,
                     local_write: true,
                     remote_write: true,
+                    remote_read: true,
+                    remote_atomic: true,
                 }));
             }
             for index in 0..self.qps {
@@ -154,6 +172,7 @@ impl Case {
                     rnr_retries: settings.requester.rnr_retry,
                     restart: self.restart,
                     window: Some(settings.requester.window),
+                    reads: Some(self.reads.into()),
                 }));
             }
             assert_eq!(builder.node(nic), NodeId(side as u32));
@@ -185,6 +204,8 @@ impl Case {
             posted: [0; 2],
             facts,
             overflowed: [false; 2],
+            written: BTreeMap::new(),
+            words: BTreeMap::new(),
         }
     }
 
@@ -205,9 +226,10 @@ impl Case {
             }
         }
         let place = BASE + (2 * id + side as u64) * ROOM + draw.within(0, 63);
-        let work = gbn::Work {
+        let mut work = gbn::Work {
             kind,
             signaled: !draw.once_in(3),
+            fence: draw.once_in(8),
             solicited: draw.once_in(2),
             length,
             local_va: 0x5555_0000_0000 + id * 0x1_2345,
@@ -218,6 +240,11 @@ impl Case {
             id: 1_000_000 + id,
             ..gbn::Work::default()
         };
+        if kind.returns() {
+            pair.returns((side, index), place, draw, &mut work);
+        } else if kind.writes() {
+            pair.written.insert((side, index), (place, length));
+        }
         let late = if draw.once_in(4) {
             Duration::from_us(draw.within(1, 60))
         } else {
@@ -241,6 +268,42 @@ impl Case {
 }
 
 impl Pair {
+    /// Makes a READ or an atomic of a work request, whose data goes to `place`. What is read was never written, or by the
+    /// same QP before: by a WRITE, or by an atomic. Each QP has a word of its own.
+    fn returns(&mut self, qp: (usize, u16), place: u64, draw: &mut SplitMix, work: &mut gbn::Work) {
+        (work.local_va, work.local_key) = (place, self.key);
+        let own = qp.0 as u64 * 8 + u64::from(qp.1);
+        let word = BASE + BYTES / 2 + own * 64;
+        work.remote_va = BASE + BYTES / 2 + work.id % 1_000 * ROOM + ROOM + draw.within(0, 63);
+        match (work.kind, draw.below(3)) {
+            (WorkKind::READ, 0) => {
+                if let Some(&(va, length)) = self.written.get(&qp) {
+                    (work.remote_va, work.length) = (va, length);
+                }
+            }
+            (WorkKind::READ, 1) => (work.remote_va, work.length) = (word - 3, 14),
+            (WorkKind::READ, _) => {}
+            (kind, _) => {
+                (work.remote_va, work.length) = (word, 8);
+                let held = self.words.entry(qp).or_insert_with(|| {
+                    let mut bytes = [0; 8];
+                    memory::fill(word, &mut bytes);
+                    u64::from_le_bytes(bytes)
+                });
+                work.swap_add = draw.bits();
+                work.compare = match draw.once_in(4) {
+                    true => draw.bits(),
+                    false => *held,
+                };
+                *held = match kind {
+                    WorkKind::FETCH_ADD => held.wrapping_add(work.swap_add),
+                    _ if *held == work.compare => work.swap_add,
+                    _ => *held,
+                };
+            }
+        }
+    }
+
     fn push(&mut self, at: Time, side: usize, what: What) {
         self.facts.push(Fact {
             at: at.as_ps(),
@@ -260,11 +323,14 @@ impl Pair {
             operation,
             signaled: work.signaled,
             solicited: work.solicited,
+            fence: work.fence,
             length: work.length,
             va: work.local_va,
             key: work.local_key,
             remote_va: work.remote_va,
             remote_key: work.remote_key,
+            swap_add: work.swap_add,
+            compare: work.compare,
             immediate: work.imm,
         };
         self.push(

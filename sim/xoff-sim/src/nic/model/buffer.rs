@@ -26,6 +26,9 @@ pub(super) enum Received {
     Answer(Psn, Syndrome),
 }
 
+// Every frame of a QP is moved with it.
+const _: () = assert!(size_of::<Received>() == size_of::<Arrival>());
+
 /// A packet that waits for its step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Waiting {
