@@ -18,6 +18,8 @@
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
 //! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
+//! | `bench` | a NIC alone, with a hand at its line and one at its host |
+//! | [`mod@attach`] | a NIC with its host whose peer is outside of the simulation |
 //! | [`mod@shadow`] | a NIC in the place of an end of a captured conversation |
 //! | [`messages`] | when each message began and ended |
 //! | [`answer`] | what a run shows, in a sentence, and the settings that cure it |
@@ -27,6 +29,8 @@
 //! | [`prelude`] | what nearly every bench of a network names |
 
 pub mod answer;
+pub mod attach;
+mod bench;
 mod convergence;
 pub mod detect;
 pub mod endpoint;

@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 
+use crate::attach::AttachArgs;
 use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
 use crate::decode::DecodeArgs;
@@ -38,6 +39,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Put a NIC in the place of an end of a capture, and compare its answers
     Shadow(ShadowArgs),
+    /// Attach a NIC to a peer outside of the simulation, such as Linux in a virtual machine
+    Attach(AttachArgs),
     /// Calculate buffers, thresholds and rates
     Calc(CalcArgs),
     /// Run a scenario, measure it and check its expectations

@@ -12,6 +12,7 @@
 //! | [`scenario_file`], [`injection`] | reading scenarios, and the captures that they inject |
 //! | [`decode`] | `xoff decode`: captures to rows, JSON lines or a picture |
 //! | [`check`] | `xoff check`: runs the protocol monitors over a capture |
+//! | [`attach`] | `xoff attach`: a NIC whose peer is outside of the simulation |
 //! | [`shadow`] | `xoff shadow`: puts a NIC in the place of an end of a capture |
 //! | [`calc`] | `xoff calc`: the planner's arithmetic, by the functions of switch and reference models |
 //! | `nearest` | the words most similar to a misspelt one |
@@ -27,6 +28,7 @@
 //! | [`whole_file`] | writes files that replace others only when they are whole |
 //! | [`shell`] | words of commands that a shell is to read |
 
+pub mod attach;
 pub mod calc;
 pub mod check;
 pub mod cli;
@@ -91,6 +93,7 @@ pub fn run(
         cli::Command::Decode(arguments) => decode::run(arguments, program.rtl, streams),
         cli::Command::Encode(arguments) => encode::run(arguments, program.rtl, streams),
         cli::Command::Check(arguments) => check::run(arguments, streams),
+        cli::Command::Attach(arguments) => attach::run(arguments, endpoints, streams),
         cli::Command::Shadow(arguments) => shadow::run(arguments, endpoints, streams),
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),

@@ -94,6 +94,7 @@ const fn is_long(command: &Command) -> bool {
             | Command::Fuzz(_)
             | Command::Check(_)
             | Command::Decode(_)
+            | Command::Attach(_)
     )
 }
 

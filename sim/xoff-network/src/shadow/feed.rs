@@ -14,8 +14,9 @@ use xoff_sim::wire::{
     BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, address_of,
 };
 
+use crate::bench::Bench;
+
 use super::Error;
-use super::bench::Bench;
 use super::connect::Connection;
 use super::history::{History, Planned};
 use super::memory::{Keyed, RECEIVE};
@@ -107,7 +108,7 @@ impl<'a> Feeder<'a> {
         };
         let mut lines = Vec::new();
         for (index, (connection, history)) in connections.iter().enumerate() {
-            let created = bench.create(index as u16, &RECEIVE)?;
+            let created = bench.create(index as u16, Psn::default(), &RECEIVE)?;
             let settings = settings(connection, packets, index);
             bench.connect(index as u16, &settings)?;
             lines.push(Line {
@@ -123,7 +124,7 @@ impl<'a> Feeder<'a> {
         }
         let mut keys = BTreeMap::new();
         for (index, (key, keyed)) in (lines.len()..).zip(regions) {
-            let created = bench.create(index as u16, &keyed.region)?;
+            let created = bench.create(index as u16, Psn::default(), &keyed.region)?;
             bench.nic.permit(index as u16, keyed.rights);
             keys.insert(*key, (created.key, *keyed));
         }
@@ -346,11 +347,11 @@ impl<'a> Feeder<'a> {
 
     /// Takes the NIC's answers.
     fn collect(&mut self) {
-        for bytes in self.bench.take() {
+        for frame in self.bench.take() {
             let packet = Packet::new(&Recorded {
                 number: 0,
                 time: Time::ZERO,
-                bytes,
+                bytes: frame.bytes,
             });
             let to = packet.roce.map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
             let line = self

@@ -8,7 +8,6 @@
 //! | `connect` | which QPs belong together, and how they were set up |
 //! | `history` | what became of each request, as far as the answers show |
 //! | `memory` | regions and content of memory, as far as the packets show them |
-//! | `bench` | a NIC alone, with a hand at its line and one at its host |
 //! | `feed` | feeds the requests, and takes the NIC's answers |
 //! | `judge` | holds answers against answers |
 //! | `rules` | what may differ, and why |
@@ -22,10 +21,10 @@ use xoff_sim::nic::Address;
 use xoff_sim::wire::frame::{IpHead, IpKind};
 use xoff_sim::wire::{Opcode, address_bits, address_of};
 
+use crate::bench::Bench;
 use crate::endpoint::{EndpointError, Endpoints};
 use crate::scenario::NicKind;
 
-mod bench;
 mod cm;
 mod connect;
 mod feed;
@@ -43,7 +42,6 @@ pub use memory::KnownRegion;
 pub use packet::{Answer, Recorded};
 pub use rules::Allowed;
 
-use bench::Bench;
 use connect::{Connection, Sorted};
 use feed::{Fed, Feeder};
 use history::History;
@@ -263,7 +261,7 @@ pub fn shadow(
             qps: limits.qps,
         });
     }
-    let bench = Bench::new(&kind, own, qps.max(2))?;
+    let bench = Bench::new("shadow", &kind, own, qps.max(2))?;
     let feeder = Feeder::new(
         bench,
         &packets,

@@ -227,9 +227,10 @@ impl Host {
     /// `take_written`.
     pub fn post(&mut self, at: Cycles, qp: u16, work: Work) {
         let manual = self.by_hand();
-        manual
-            .readable
-            .push((work.local_va, work.length, work.local_key));
+        let memory = (work.local_va, work.length, work.local_key);
+        if manual.readable.last() != Some(&memory) {
+            manual.readable.push(memory);
+        }
         manual::sort_in(&mut manual.work, (at, qp, work));
     }
 
@@ -512,7 +513,10 @@ impl Host {
         let width = self.width;
         let fetch = self.fetches.front_mut().filter(|fetch| fetch.next <= now)?;
         let mut bytes = vec![0; fetch.left.min(width)];
-        memory::fill(fetch.va, &mut bytes);
+        match &self.overlay {
+            Some(overlay) => overlay.read(fetch.va, &mut bytes),
+            None => memory::fill(fetch.va, &mut bytes),
+        }
         fetch.va += bytes.len() as u64;
         fetch.left -= bytes.len();
         fetch.next = Cycles(now.0 + 1);

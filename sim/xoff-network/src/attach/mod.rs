@@ -1,0 +1,455 @@
+//! A NIC with its host whose peer is outside of the simulation: another program at the other end of the cable, such as
+//! Linux in a virtual machine.
+//!
+//! | module | what is in it |
+//! |---|---|
+//! | `port` | the port: fault rules, and what goes to the NIC and what to the host's stack |
+//! | `stack` | the host's own stack: ARP, neighbour discovery, pings, TCP |
+//! | `verbs` | what tools do with the NIC |
+//! | `pingpong` | the tool `ibv_rc_pingpong` |
+//!
+//! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
+//! the same times have the same result.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use bytes::Bytes;
+use serde::Serialize;
+use thiserror::Error;
+use xoff_sim::headers::Headers;
+use xoff_sim::link::FaultRule;
+use xoff_sim::nic::Address;
+use xoff_sim::nic_registers as reg;
+use xoff_sim::seeded::Seed;
+use xoff_sim::time::{Duration, Time};
+use xoff_sim::wire::MacAddr;
+
+use crate::bench::Bench;
+use crate::endpoint::{Endpoint, EndpointError, Endpoints};
+use crate::scenario::NicKind;
+
+mod pingpong;
+mod port;
+mod stack;
+#[cfg(test)]
+mod tests;
+mod verbs;
+
+pub use pingpong::Pingpong;
+
+use pingpong::Running;
+use port::{For, Way, addressee};
+use stack::Stack;
+use verbs::Verbs;
+
+/// The TCP port from which clients connect.
+const LOCAL_PORT: u16 = 49_152;
+/// After how long at most the host looks for what its NIC has done.
+const LOOK: Duration = Duration::from_us(2);
+/// Queue pairs of the NIC.
+const QPS: usize = 2;
+
+/// Which end of the TCP connection the tool is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It waits for a client.
+    Server,
+    /// It connects to the server at an address.
+    Client(IpAddr),
+}
+
+/// What is attached.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The kind of NIC.
+    pub nic: NicKind,
+    /// MAC address of its port.
+    pub mac: MacAddr,
+    /// The host's IPv4 address, in a network of 24 bits.
+    pub ipv4: Ipv4Addr,
+    /// The host's global IPv6 address, if it has one, in a network of 64 bits.
+    pub ipv6: Option<Ipv6Addr>,
+    /// The tool.
+    pub tool: Pingpong,
+    /// Which end the tool is.
+    pub role: Role,
+    /// Fault rules for frames from the peer.
+    pub faults_in: Vec<FaultRule>,
+    /// Fault rules for frames to the peer.
+    pub faults_out: Vec<FaultRule>,
+    /// Seed of all that is random.
+    pub seed: u64,
+}
+
+/// Why a tool cannot go on.
+#[derive(Debug, Error)]
+enum ToolError {
+    /// What the other end said over TCP is not what the tool says.
+    #[error("{0}")]
+    Exchange(String),
+    /// The transport has failed.
+    #[error("{0}")]
+    Transport(String),
+    /// The NIC cannot go on.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+}
+
+/// How the tool has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    /// It has not.
+    Running,
+    /// All messages went, unchanged.
+    Complete,
+    /// Messages came that are not what was sent.
+    Changed,
+    /// The transport failed: what has, and with which status.
+    Failed(String),
+    /// The peer said what the tool does not say: what was read, and what would be right.
+    Refused(String),
+}
+
+/// What became of the tool's messages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Messages {
+    /// Messages that were sent and acknowledged.
+    pub sent: u64,
+    /// Messages that came.
+    pub received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Messages that came with another content or length than they should have.
+    pub changed: u64,
+    /// CRC-32 of the first message that came.
+    pub checksum: Option<u32>,
+}
+
+/// A frame at the NIC's port: those from the peer behind the fault rules, those to it before them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    /// When its last bit passed.
+    pub time: Time,
+    /// Whether it goes to the peer.
+    pub out: bool,
+    /// The frame without FCS.
+    pub bytes: Bytes,
+    /// Whether its FCS is right.
+    pub fcs_ok: bool,
+}
+
+/// Frames by whom they were for or from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Frames {
+    /// Frames of the NIC: RoCE, and MAC control.
+    pub nic: u64,
+    /// Frames of the host's stack.
+    pub stack: u64,
+}
+
+/// What has happened.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The kind of NIC.
+    pub nic: String,
+    /// How the tool ended.
+    pub ended: Ended,
+    /// The queue pair's peer: its address, number and first PSN, once they are known.
+    pub peer: Option<(IpAddr, u32, u32)>,
+    /// Frames from the peer.
+    pub frames_in: Frames,
+    /// Frames to the peer.
+    pub frames_out: Frames,
+    /// Frames that were dropped or not taken, by reason.
+    pub dropped: BTreeMap<String, u64>,
+    /// Counters of the NIC that are not 0.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Messages of the tool.
+    pub messages: Messages,
+    /// Simulated time.
+    pub duration: Duration,
+    /// Cycles of the NIC's clock that were evaluated, and all; of RTL alone.
+    pub cycles: Option<(u64, u64)>,
+}
+
+/// Why nothing can be attached, or the NIC cannot go on.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The kind of NIC is not there.
+    #[error("{0}")]
+    Kind(String),
+    /// The NIC could not be set up.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The NIC stopped working.
+    #[error("the NIC stopped working: {0}")]
+    Nic(String),
+}
+
+/// A host with its NIC, at a cable to the outside.
+pub struct Attached {
+    nic: String,
+    mac: MacAddr,
+    verbs: Verbs,
+    stack: Stack,
+    tool: Running,
+    ended: Ended,
+    from_peer: Way,
+    to_peer: Way,
+    seen: Vec<Seen>,
+    sent: Vec<Bytes>,
+    frames_in: Frames,
+    frames_out: Frames,
+    dropped: BTreeMap<String, u64>,
+}
+
+impl Attached {
+    /// Sets up the NIC and starts the tool.
+    ///
+    /// # Errors
+    ///
+    /// The kind of NIC is not there, or the NIC cannot be set up.
+    pub fn new(settings: &Settings, endpoints: &Endpoints) -> Result<Self, Error> {
+        let kind = endpoints.kind(&settings.nic).map_err(Error::Kind)?;
+        let mac = settings.mac;
+        let link_local = link_local(mac).into();
+        let global = settings.ipv6.map(IpAddr::V6);
+        let ips: Vec<IpAddr> = [Some(settings.ipv4.into()), Some(link_local), global]
+            .into_iter()
+            .flatten()
+            .collect();
+        let addresses: Vec<Address> = ips.iter().map(|ip| Address { mac, ip: *ip }).collect();
+        let bench = Bench::new("attached", &kind, addresses[0], QPS)?;
+        let seed = Seed(settings.seed);
+        let mut verbs = Verbs::new(bench, addresses, seed.derive(&[0]));
+        let mut stack = Stack::new(mac, &ips, seed.derive(&[1]).0);
+        let tool = match Running::new(settings.tool, settings.role, &mut stack, &mut verbs) {
+            Ok(tool) => tool,
+            Err(ToolError::Endpoint(error)) => return Err(error.into()),
+            Err(other) => return Err(Error::Kind(other.to_string())),
+        };
+        Ok(Self {
+            nic: settings.nic.name().to_owned(),
+            mac,
+            verbs,
+            stack,
+            tool,
+            ended: Ended::Running,
+            from_peer: Way::new(settings.faults_in.clone(), seed.derive(&[2])),
+            to_peer: Way::new(settings.faults_out.clone(), seed.derive(&[3])),
+            seen: Vec::new(),
+            sent: Vec::new(),
+            frames_in: Frames::default(),
+            frames_out: Frames::default(),
+            dropped: BTreeMap::new(),
+        })
+    }
+
+    /// The NIC, for waves.
+    pub fn nic_mut(&mut self) -> &mut dyn Endpoint {
+        &mut *self.verbs.bench.nic
+    }
+
+    /// The simulated time that was reached.
+    pub const fn now(&self) -> Time {
+        self.verbs.bench.now()
+    }
+
+    /// When something happens unless a frame comes before. It may be earlier than that.
+    pub fn next_event(&mut self) -> Option<Time> {
+        let now = self.now();
+        let all = [
+            self.verbs.bench.next_event(),
+            self.stack.deadline(now),
+            self.from_peer.next(),
+            self.to_peer.next(),
+        ];
+        all.into_iter().flatten().min()
+    }
+
+    /// How the tool has ended, or that it runs.
+    pub const fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    /// What the tool waits for, in words.
+    pub fn waits_for(&self) -> String {
+        self.tool.waits_for()
+    }
+
+    /// Takes a frame of the peer, without FCS.
+    pub fn arrive(&mut self, bytes: Bytes) {
+        let now = self.now();
+        self.from_peer.enter(bytes, now);
+    }
+
+    /// Frames for the peer since the last call.
+    pub fn take_sent(&mut self) -> Vec<Bytes> {
+        std::mem::take(&mut self.sent)
+    }
+
+    /// Frames at the port since the last call, in the order of time in each direction.
+    pub fn take_seen(&mut self) -> Vec<Seen> {
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Runs until `until`.
+    ///
+    /// # Errors
+    ///
+    /// The NIC stopped working.
+    pub fn run_until(&mut self, until: Time) -> Result<(), Error> {
+        while self.now() < until {
+            let next = self.next_event().unwrap_or(until).max(self.now());
+            self.step(until.min(next + LOOK))?;
+        }
+        Ok(())
+    }
+
+    /// Runs until `until`, which is so near that the host need not look before.
+    fn step(&mut self, until: Time) -> Result<(), Error> {
+        for frame in self.from_peer.take(until) {
+            self.seen.push(Seen {
+                time: frame.end,
+                out: false,
+                bytes: frame.bytes.clone(),
+                fcs_ok: frame.fcs_ok,
+            });
+            match addressee(&frame.bytes, self.mac) {
+                For::Nic => {
+                    self.frames_in.nic += 1;
+                    self.meet(&frame.bytes);
+                    self.verbs.bench.queue(frame);
+                }
+                For::Stack if frame.fcs_ok => {
+                    self.frames_in.stack += 1;
+                    self.meet(&frame.bytes);
+                    self.stack.receive(frame.bytes);
+                }
+                For::Stack => self.drop("stack.bad_fcs"),
+                For::Nobody => self.drop("host.not_for_it"),
+            }
+        }
+        self.verbs.bench.run_until(until);
+        // Nobody looks at single packets.
+        self.verbs.bench.nic.host_mut().take_written();
+        if let Some(failure) = self.verbs.bench.nic.failure() {
+            return Err(Error::Nic(failure.to_owned()));
+        }
+        for frame in self.verbs.bench.take() {
+            self.frames_out.nic += 1;
+            self.leave(frame.end, frame.bytes.clone());
+            self.to_peer.pass(frame);
+        }
+        self.poll_stack(until);
+        self.run_tool();
+        for frame in self.to_peer.take(until) {
+            match frame.fcs_ok {
+                true => self.sent.push(frame.bytes),
+                // A virtual cable has no FCS that could be wrong.
+                false => self.drop("fault_out.bad_fcs"),
+            }
+        }
+        Ok(())
+    }
+
+    fn poll_stack(&mut self, now: Time) {
+        for bytes in self.stack.poll(now) {
+            self.frames_out.stack += 1;
+            self.leave(now, bytes.clone());
+            self.to_peer.enter(bytes, now);
+        }
+    }
+
+    fn leave(&mut self, time: Time, bytes: Bytes) {
+        self.seen.push(Seen {
+            time,
+            out: true,
+            bytes,
+            fcs_ok: true,
+        });
+    }
+
+    fn drop(&mut self, reason: &str) {
+        *self.dropped.entry(reason.into()).or_default() += 1;
+    }
+
+    /// Notes the peer's MAC address.
+    fn meet(&mut self, frame: &[u8]) {
+        let headers = Headers::at(frame).filter(|headers| headers.dst == self.mac);
+        self.verbs.peer = headers.map(|headers| headers.src).or(self.verbs.peer);
+    }
+
+    /// Has the tool do what it can, and the stack send what it says.
+    fn run_tool(&mut self) {
+        while self.ended == Ended::Running {
+            let done = self.tool.step(&mut self.stack, &mut self.verbs);
+            let now = self.now();
+            self.poll_stack(now);
+            let changed = self.tool.messages().changed > 0;
+            self.ended = match done {
+                Ok(_) if self.tool.finished() && changed => Ended::Changed,
+                Ok(_) if self.tool.finished() => Ended::Complete,
+                Ok(true) => Ended::Running,
+                Ok(false) => return,
+                Err(ToolError::Transport(why)) => Ended::Failed(why),
+                Err(ToolError::Exchange(why)) => Ended::Refused(why),
+                Err(ToolError::Endpoint(error)) => Ended::Refused(error.to_string()),
+            };
+        }
+    }
+
+    /// What has happened until now.
+    pub fn report(&self) -> Report {
+        let nic = &self.verbs.bench.nic;
+        let counters: BTreeMap<&str, u64> = (reg::COUNTERS.iter())
+            .map(|counter| (counter.name, nic.counters().get(counter.address)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        let mut dropped = self.dropped.clone();
+        let mac = nic.mac_counters();
+        let more = [
+            ("mac.bad_fcs", mac.bad_fcs),
+            ("mac.runts", mac.runts),
+            ("mac.giants", mac.giants),
+            ("mac.overflows", mac.overflows),
+            ("fault_in.lost", self.from_peer.lost()),
+            ("fault_out.lost", self.to_peer.lost()),
+        ];
+        dropped.extend(more.map(|(reason, count)| (reason.to_owned(), count)));
+        let of_nic = counters.iter().filter(|(name, _)| name.starts_with("drop_"));
+        dropped.extend(of_nic.map(|(name, count)| (format!("nic.{name}"), *count)));
+        dropped.retain(|_, count| *count > 0);
+        let remote = self.tool.remote();
+        Report {
+            nic: self.nic.clone(),
+            ended: self.ended.clone(),
+            peer: remote.map(|it| (it.ip, it.qpn, it.psn.get())),
+            frames_in: self.frames_in,
+            frames_out: self.frames_out,
+            dropped,
+            counters,
+            messages: *self.tool.messages(),
+            duration: self.now().since_start(),
+            cycles: (nic.clocked()).map(|rtl| (rtl.cycles_evaluated(), rtl.cycles())),
+        }
+    }
+}
+
+/// The link-local address of a port (RFC 4291 appendix A, RFC 2464 §4).
+fn link_local(mac: MacAddr) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = mac.0;
+    let word = |high: u8, low: u8| u16::from_be_bytes([high, low]);
+    Ipv6Addr::new(
+        0xFE80,
+        0,
+        0,
+        0,
+        word(a ^ 2, b),
+        word(c, 0xFF),
+        word(0xFE, d),
+        word(e, f),
+    )
+}

@@ -1,0 +1,211 @@
+//! The host's own stack, of the crate smoltcp: what a peer asks of a host beside its NIC. It answers ARP, neighbour
+//! discovery and pings, and has one TCP connection.
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+use bytes::{Bytes, BytesMut};
+use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
+use smoltcp::phy::{self, Device, DeviceCapabilities, Medium};
+use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
+use smoltcp::time::{Duration as Ticks, Instant};
+use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
+use xoff_sim::time::Time;
+use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
+
+/// Bytes of each of the connection's buffers: many times what an exchange of addresses has.
+const BUFFER: usize = 64 << 10;
+/// Largest frame without FCS: that of an Ethernet without jumbo frames, which every peer takes.
+const FRAME: usize = 1514;
+const PS_PER_US: u64 = 1_000_000;
+/// The least step of the stack's clock.
+const TICK: Ticks = Ticks::from_micros(1);
+/// Bits of a network's prefix.
+const PREFIX_V4: u8 = 24;
+const PREFIX_V6: u8 = 64;
+
+/// How far the connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Connected {
+    /// Nobody has connected yet.
+    Waiting,
+    /// Both sides may write.
+    Open,
+    /// The other end has sent its last byte, or has reset the connection.
+    Closed,
+}
+
+/// The stack.
+pub(super) struct Stack {
+    interface: Interface,
+    sockets: SocketSet<'static>,
+    socket: SocketHandle,
+    frames: Frames,
+}
+
+impl Stack {
+    /// A stack at a port with these addresses.
+    pub fn new(mac: MacAddr, addresses: &[IpAddr], seed: u64) -> Self {
+        let mut frames = Frames::default();
+        let mut config = Config::new(EthernetAddress(mac.0).into());
+        config.random_seed = seed;
+        let mut interface = Interface::new(config, &mut frames, Instant::ZERO);
+        interface.update_ip_addrs(|list| {
+            for address in addresses {
+                let bits = if address.is_ipv6() { PREFIX_V6 } else { PREFIX_V4 };
+                // There is room for four.
+                let _ = list.push(IpCidr::new((*address).into(), bits));
+            }
+        });
+        let buffer = || SocketBuffer::new(vec![0; BUFFER]);
+        let mut socket = Socket::new(buffer(), buffer());
+        // Tools read what they expect with one call: what is written at once has to come at once.
+        socket.set_nagle_enabled(false);
+        socket.set_ack_delay(None);
+        let mut sockets = SocketSet::new(Vec::new());
+        let socket = sockets.add(socket);
+        Self {
+            interface,
+            sockets,
+            socket,
+            frames,
+        }
+    }
+
+    /// Waits for a connection at a port.
+    ///
+    /// # Errors
+    ///
+    /// The port is 0.
+    pub fn listen(&mut self, port: u16) -> Result<(), String> {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+        socket.abort();
+        socket.listen(port).map_err(|error| error.to_string())
+    }
+
+    /// Connects to a port of the peer.
+    ///
+    /// # Errors
+    ///
+    /// An address that no connection can have.
+    pub fn connect(&mut self, peer: IpAddr, port: u16, local: u16) -> Result<(), String> {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+        socket.abort();
+        let to = (IpAddress::from(peer), port);
+        (socket.connect(self.interface.context(), to, local)).map_err(|error| error.to_string())
+    }
+
+    /// How far the connection is.
+    pub fn connected(&self) -> Connected {
+        let socket = self.sockets.get::<Socket<'_>>(self.socket);
+        match socket.state() {
+            State::Listen | State::SynSent | State::SynReceived => Connected::Waiting,
+            State::Established | State::FinWait1 | State::FinWait2 => Connected::Open,
+            _ => Connected::Closed,
+        }
+    }
+
+    /// The bytes that have come and were not taken.
+    pub fn waiting(&mut self) -> usize {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+        socket.recv_queue()
+    }
+
+    /// Takes at most `most` bytes that have come.
+    pub fn read(&mut self, most: usize) -> Vec<u8> {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+        let mut bytes = vec![0; most.min(socket.recv_queue())];
+        let read = socket.recv_slice(&mut bytes).unwrap_or(0);
+        bytes.truncate(read);
+        bytes
+    }
+
+    /// Sends bytes, as one segment if they fit in one. Returns whether there was room for all.
+    pub fn write(&mut self, bytes: &[u8]) -> bool {
+        let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
+        socket.send_slice(bytes).is_ok_and(|sent| sent == bytes.len())
+    }
+
+    /// Sends no more.
+    pub fn close(&mut self) {
+        self.sockets.get_mut::<Socket<'_>>(self.socket).close();
+    }
+
+    /// Gives the stack a frame.
+    pub fn receive(&mut self, frame: Bytes) {
+        self.frames.received.push_back(frame);
+    }
+
+    /// Does what is due. Returns the frames that it sends.
+    pub fn poll(&mut self, now: Time) -> Vec<Bytes> {
+        let Self {
+            interface,
+            frames,
+            sockets,
+            ..
+        } = self;
+        while interface.poll(instant(now), frames, sockets) != PollResult::None {}
+        std::mem::take(&mut self.frames.sent)
+    }
+
+    /// When it has something to do unless a frame comes before. Not before `now`.
+    pub fn deadline(&mut self, now: Time) -> Option<Time> {
+        let now = instant(now);
+        let due = self.interface.poll_at(now, &self.sockets)?.max(now + TICK);
+        let ticks = u64::try_from(due.total_micros()).unwrap_or(u64::MAX);
+        Some(Time::from_ps(ticks.saturating_mul(PS_PER_US)))
+    }
+}
+
+/// The stack's time, in whole microseconds.
+fn instant(now: Time) -> Instant {
+    let ticks = now.as_ps().div_ceil(PS_PER_US);
+    Instant::from_micros(i64::try_from(ticks).unwrap_or(i64::MAX))
+}
+
+/// The device of a stack: frames for it, and frames that it sends.
+#[derive(Debug, Default)]
+struct Frames {
+    received: VecDeque<Bytes>,
+    sent: Vec<Bytes>,
+}
+
+impl Device for Frames {
+    type RxToken<'a> = Received;
+    type TxToken<'a> = Sent<'a>;
+
+    fn receive(&mut self, _now: Instant) -> Option<(Received, Sent<'_>)> {
+        let frame = self.received.pop_front()?;
+        Some((Received(frame), Sent(&mut self.sent)))
+    }
+
+    fn transmit(&mut self, _now: Instant) -> Option<Sent<'_>> {
+        Some(Sent(&mut self.sent))
+    }
+
+    fn capabilities(&self) -> DeviceCapabilities {
+        let mut capabilities = DeviceCapabilities::default();
+        capabilities.medium = Medium::Ethernet;
+        capabilities.max_transmission_unit = FRAME;
+        capabilities
+    }
+}
+
+struct Received(Bytes);
+
+impl phy::RxToken for Received {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
+        read(&self.0)
+    }
+}
+
+struct Sent<'a>(&'a mut Vec<Bytes>);
+
+impl phy::TxToken for Sent<'_> {
+    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
+        let mut frame = BytesMut::zeroed(length.max(MIN_FRAME_BYTES));
+        let result = write(&mut frame[..length]);
+        self.0.push(frame.freeze());
+        result
+    }
+}

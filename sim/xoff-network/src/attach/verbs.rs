@@ -1,0 +1,176 @@
+//! What tools do with the NIC: queue pairs, memory, work.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use xoff_sim::nic::{Address, QpSettings, Region};
+use xoff_sim::protocol::gbn::{
+    Completion, Recv, RequesterConfig, ResponderConfig, Work, mtu_bytes,
+};
+use xoff_sim::seeded::{Draws, Seed};
+use xoff_sim::wire::{MacAddr, Psn};
+
+use crate::bench::Bench;
+use crate::endpoint::{Created, EndpointError};
+
+/// First address of the tools' memory.
+pub(super) const MEMORY: u64 = 1 << 32;
+
+/// The ACK timeout and the retries of Linux's tools: 67 ms, 7 times; RNR NAKs without limit.
+const TIMEOUT: u8 = 14;
+const RETRY: u8 = 7;
+const RNR_RETRY: u8 = 7;
+/// The RNR timer of the same tools: 0.64 ms.
+const RNR_TIMER: u8 = 12;
+/// How many packets may be on their way, and after how many an ACK is asked for. Linux's `rdma_rxe` asks after 64.
+const WINDOW: u32 = 256;
+const ACK_EVERY: u8 = 64;
+/// The first UDP source port of the range of which RoCE's are.
+const UDP_PORT: u16 = 0xC000;
+/// The hop limit of packets; Linux's.
+const HOP_LIMIT: u8 = 64;
+
+/// What the other end tells of its queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Remote {
+    /// Its address.
+    pub ip: IpAddr,
+    /// Its number.
+    pub qpn: u32,
+    /// The PSN of its first request.
+    pub psn: Psn,
+}
+
+/// A NIC as tools see it.
+#[derive(Debug)]
+pub(super) struct Verbs {
+    pub bench: Bench,
+    own: Vec<Address>,
+    draws: Draws,
+    /// The peer's MAC address, once a frame of it came.
+    pub peer: Option<MacAddr>,
+}
+
+impl Verbs {
+    /// The verbs of a NIC with these addresses, all with its one MAC address.
+    pub fn new(bench: Bench, own: Vec<Address>, seed: Seed) -> Self {
+        Self {
+            bench,
+            own,
+            draws: seed.draws(),
+            peer: None,
+        }
+    }
+
+    /// The own address for a peer with this one: of the same version of IP, and link-local if that is.
+    pub fn own_for(&self, peer: IpAddr) -> Option<Address> {
+        let kind = |ip: IpAddr| match ip {
+            IpAddr::V4(_) => 0,
+            IpAddr::V6(ip) if ip.is_unicast_link_local() => 1,
+            IpAddr::V6(_) => 2,
+        };
+        let mut own = self.own.iter().copied();
+        own.find(|own| kind(own.ip) == kind(peer))
+    }
+
+    /// Creates a queue pair with its memory. The PSN of its first request is drawn.
+    ///
+    /// # Errors
+    ///
+    /// The NIC cannot go on.
+    pub fn create(&mut self, index: u16, region: &Region) -> Result<Created, EndpointError> {
+        let psn = Psn::wrapping(self.draws.below(1 << 24) as u32);
+        self.bench.create(index, psn, region)
+    }
+
+    /// Connects a queue pair that was created, with a path MTU of so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// The peer's address is of a kind that the host has not, or the NIC cannot go on.
+    pub fn connect(
+        &mut self,
+        index: u16,
+        created: &Created,
+        remote: &Remote,
+        mtu: u32,
+    ) -> Result<(), EndpointError> {
+        let (Some(own), Some(mac)) = (self.own_for(remote.ip), self.peer) else {
+            return Err(EndpointError::new(format!(
+                "the peer's queue pair has the address {}: this host has none of its kind",
+                remote.ip
+            )));
+        };
+        let mtu = mtu_code(mtu);
+        let settings = QpSettings {
+            own,
+            peer: Address { mac, ip: remote.ip },
+            tags: Vec::new(),
+            dscp: 0,
+            answer_dscp: None,
+            answer_pcp: None,
+            hop_limit: HOP_LIMIT,
+            udp_port: UDP_PORT + (created.qpn as u16 & 0x3FFF),
+            pkey: 0xFFFF,
+            peer_qpn: remote.qpn,
+            requester: RequesterConfig {
+                mtu,
+                timeout: TIMEOUT,
+                retry: RETRY,
+                nak_retry: true,
+                rnr_retry: RNR_RETRY,
+                ack_every: ACK_EVERY,
+                window: WINDOW,
+                restart: false,
+            },
+            requester_psn: created.psn,
+            responder: ResponderConfig {
+                mtu,
+                rnr_timer: RNR_TIMER,
+                restart: false,
+            },
+            responder_psn: remote.psn,
+        };
+        self.bench.connect(index, &settings)
+    }
+
+    /// Posts a receive buffer.
+    pub fn receive(&mut self, index: u16, recv: Recv) {
+        self.bench.post(index, recv);
+    }
+
+    /// Posts a work request.
+    pub fn send(&mut self, index: u16, work: Work) {
+        self.bench.post_work(index, work);
+    }
+
+    /// What has completed since the last call.
+    pub fn completions(&mut self) -> Vec<(u16, Completion)> {
+        self.bench.completions()
+    }
+
+    /// The bytes of the memory from `va` on.
+    pub fn read(&self, va: u64, bytes: u32) -> Vec<u8> {
+        let mut found = vec![0; bytes as usize];
+        self.bench.nic.host().read_memory(va, &mut found);
+        found
+    }
+}
+
+/// The code of a path MTU, 256 « code bytes.
+pub(super) fn mtu_code(mtu: u32) -> u8 {
+    (0..4).find(|code| mtu_bytes(*code) >= mtu).unwrap_or(4)
+}
+
+/// The address in a GID: an IPv4 one is mapped into IPv6.
+pub(super) fn address_of_gid(gid: u128) -> IpAddr {
+    let ip = Ipv6Addr::from_bits(gid);
+    ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4)
+}
+
+/// The GID of an address.
+pub(super) fn gid_of(ip: IpAddr) -> u128 {
+    match ip {
+        IpAddr::V4(ip) => ip.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(ip) => ip.to_bits(),
+    }
+}

@@ -1,0 +1,169 @@
+//! Arguments of `xoff attach`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
+
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser as _;
+use clap::{Args, Subcommand};
+use xoff_network::attach::Pingpong;
+use xoff_sim::link::FaultRule;
+use xoff_sim::time::Duration;
+use xoff_sim::wire::MacAddr;
+
+use super::cable::Place;
+
+const HELP: &str = "\
+The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
+bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside it. \
+Simulated time keeps pace with the clock on the wall; what the simulation is too slow for is left out of it.
+
+Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with --waves. \
+They are written however the run ends.
+
+Examples:
+  # the RTL NIC waits for a virtual machine with
+  #   -netdev stream,id=net0,server=off,addr.type=unix,addr.path=link.sock
+  # and answers its ibv_rc_pingpong -d rxe0 -g 1 192.0.2.2
+  xoff attach unix:link.sock ibv_rc_pingpong
+  # as the client of ibv_rc_pingpong -d rxe0 -g 1 -m 4096 in the machine
+  xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
+  # one frame in a hundred lost each way, and the rules of the standards
+  xoff attach unix:link.sock --fault-in 'any, chance 1/100: drop' --fault-out 'any, chance 1/100: drop' ibv_rc_pingpong
+  xoff check out/attach/capture.pcapng
+
+Exit codes: 0 every message went and is what was sent, 1 messages are changed or the transport has failed, 2 bad input: \
+the peer never came, went away or said what no tool says, 130 interrupted.";
+
+/// Attaches a NIC to a peer outside of the simulation, such as Linux in a virtual machine
+///
+/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP and has the NIC send and
+/// receive what the tool would.
+#[derive(Debug, Args)]
+#[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
+pub struct AttachArgs {
+    /// The cable: unix:PATH, or tcp:127.0.0.1:PORT
+    #[arg(value_name = "CABLE")]
+    pub cable: Place,
+    /// Connect to the cable's socket instead of waiting there for the peer
+    #[arg(long)]
+    pub connect: bool,
+    /// Use the model NIC instead of the RTL
+    #[arg(long)]
+    pub model: bool,
+    /// Use a NIC that this program has under a name
+    #[arg(long, value_name = "NAME", conflicts_with = "model")]
+    pub own: Option<String>,
+    /// MAC address of the NIC
+    #[arg(long, value_name = "ADDRESS", default_value = "02:00:00:00:00:02")]
+    pub mac: MacAddr,
+    /// IPv4 address of the host, in a network of 24 bits
+    #[arg(long, value_name = "ADDRESS", default_value = "192.0.2.2")]
+    pub ip: Ipv4Addr,
+    /// IPv6 address of the host beside its link-local one, in a network of 64 bits
+    #[arg(long, value_name = "ADDRESS")]
+    pub ipv6: Option<Ipv6Addr>,
+    /// Fault rule for frames from the peer: 'any, chance 1/100: drop'
+    #[arg(long, value_name = "RULE")]
+    pub fault_in: Vec<FaultRule>,
+    /// Fault rule for frames to the peer
+    #[arg(long, value_name = "RULE")]
+    pub fault_out: Vec<FaultRule>,
+    /// Seed of all that is random
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Write waves of the NIC, for a window of simulated time or the whole run: 1ms-1.1ms
+    #[arg(long, value_name = "FROM-UNTIL", num_args = 0..=1, default_missing_value = "all")]
+    pub waves: Option<Window>,
+    /// Seconds to wait for the peer, and for its next frame
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub wait: u64,
+    /// Folder of results
+    #[arg(long, value_name = "FOLDER", default_value = "out/attach")]
+    pub out: PathBuf,
+    /// Print the summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The tool.
+    #[command(subcommand)]
+    pub tool: ToolArgs,
+}
+
+/// The tools, with their own options.
+#[derive(Debug, Subcommand)]
+pub enum ToolArgs {
+    /// A message goes to and fro: as ibv_rc_pingpong of libibverbs
+    #[command(name = "ibv_rc_pingpong")]
+    Pingpong(PingpongArgs),
+}
+
+/// Options of `ibv_rc_pingpong`.
+#[derive(Debug, Args)]
+pub struct PingpongArgs {
+    /// The server to connect to; without it this end is the server
+    #[arg(value_name = "HOST")]
+    pub host: Option<IpAddr>,
+    /// The server's TCP port
+    #[arg(short, long, value_name = "PORT", default_value_t = Pingpong::default().port,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "BYTES", default_value_t = Pingpong::default().size,
+          value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub size: u32,
+    /// Path MTU
+    #[arg(short, long, value_name = "BYTES", default_value_t = Pingpong::default().mtu,
+          value_parser = PossibleValuesParser::new(["256", "512", "1024", "2048", "4096"])
+              .map(|text| text.parse::<u32>().expect("each is a number")))]
+    pub mtu: u32,
+    /// How often a message goes to and fro
+    #[arg(short = 'n', long, value_name = "N", default_value_t = Pingpong::default().iterations,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub iters: u64,
+}
+
+impl PingpongArgs {
+    /// The tool with these options.
+    pub const fn tool(&self) -> Pingpong {
+        Pingpong {
+            size: self.size,
+            mtu: self.mtu,
+            iterations: self.iters,
+            port: self.port,
+        }
+    }
+}
+
+/// A window of simulated time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Its start.
+    pub from: Duration,
+    /// Its end; `None`: that of the run.
+    pub until: Option<Duration>,
+}
+
+impl std::str::FromStr for Window {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "all" {
+            return Ok(Self {
+                from: Duration::ZERO,
+                until: None,
+            });
+        }
+        let expected = || format!("'{text}': expected FROM-UNTIL, such as 1ms-1.1ms");
+        let (from, until) = text.split_once('-').ok_or_else(expected)?;
+        let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
+        let (from, until) = (read(from)?, read(until)?);
+        match until > from {
+            true => Ok(Self {
+                from,
+                until: Some(until),
+            }),
+            false => Err(format!("'{text}': the window ends before it begins")),
+        }
+    }
+}

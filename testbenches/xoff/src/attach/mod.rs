@@ -1,0 +1,154 @@
+//! `xoff attach`: a NIC whose peer is outside of the simulation, at the other end of a socket.
+
+mod arguments;
+mod cable;
+mod drive;
+mod recording;
+mod table;
+
+use std::time::{Duration as Wall, Instant};
+
+use anyhow::Context;
+use serde::Serialize;
+use xoff_network::attach::{Attached, Ended, Report, Role, Settings};
+use xoff_network::scenario::NicKind;
+use xoff_network::{Endpoints, WaveWindow};
+use xoff_sim::time::Time;
+
+pub use arguments::{AttachArgs, PingpongArgs, ToolArgs, Window};
+pub use cable::Place;
+
+use cable::Cable;
+use drive::End;
+use recording::Recording;
+
+use crate::Outcome;
+use crate::terminal::Streams;
+use crate::whole_file;
+
+/// The end of waves that have none: longer than any run.
+const FOREVER: Time = Time::from_ps(u64::MAX >> 1);
+
+/// What `summary.json` has.
+#[derive(Debug, Serialize)]
+struct Summary {
+    #[serde(flatten)]
+    report: Report,
+    /// Why it ended before its time.
+    error: Option<String>,
+    /// Seconds on the wall.
+    wall_s: f64,
+}
+
+/// Runs `xoff attach`.
+///
+/// # Errors
+///
+/// Returns an error if the cable or the NIC cannot be set up, if the peer never comes, goes away or says what no tool
+/// says, if the NIC stops working, or if the results cannot be written. But for the first, results are written also
+/// then.
+pub fn run(
+    arguments: &AttachArgs,
+    endpoints: &Endpoints,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
+    let mut attached = Attached::new(&settings(arguments), endpoints)?;
+    let out = &arguments.out;
+    std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
+    set_waves(arguments, &mut attached)?;
+    let mut recording = Recording::create(&out.join("capture.pcapng"))?;
+    let wait = Wall::from_secs(arguments.wait);
+    let started = Instant::now();
+    let ended = attach(arguments, &mut attached, &mut recording, wait, streams);
+    recording.close()?;
+    if let Some(rtl) = attached.nic_mut().clocked_mut() {
+        rtl.close_waves()?;
+    }
+    let report = attached.report();
+    let refused = match &report.ended {
+        Ended::Refused(why) => Some(why.clone()),
+        _ => None,
+    };
+    let error = (ended.as_ref().err().map(|error| format!("{error:#}"))).or(refused);
+    let summary = Summary {
+        report,
+        error,
+        wall_s: started.elapsed().as_secs_f64(),
+    };
+    let mut text = serde_json::to_string_pretty(&summary)?;
+    text.push('\n');
+    let path = out.join("summary.json");
+    whole_file::write(&path, &text)
+        .with_context(|| format!("{}: cannot be written", path.display()))?;
+    match arguments.json {
+        true => write!(streams.out, "{text}")?,
+        false => table::write(&summary, out, streams)?,
+    }
+    let ended = ended?;
+    match (summary.report.ended, ended) {
+        (_, End::Interrupted) => Ok(Outcome::Interrupted),
+        (Ended::Complete, _) => Ok(Outcome::Held),
+        (Ended::Refused(why), _) => Err(anyhow::Error::msg(why)),
+        _ => Ok(Outcome::Failed),
+    }
+}
+
+/// Waits for the peer, and runs with it.
+fn attach(
+    arguments: &AttachArgs,
+    attached: &mut Attached,
+    recording: &mut Recording,
+    wait: Wall,
+    streams: &mut Streams,
+) -> anyhow::Result<End> {
+    let place = &arguments.cable;
+    let cable = match arguments.connect {
+        true => Some(Cable::connect(place)?),
+        false => {
+            writeln!(streams.err, "attach: waits for a peer at {place}")?;
+            streams.err.flush()?;
+            Cable::listen(place, wait)?
+        }
+    };
+    match cable {
+        None => Ok(End::Interrupted),
+        Some(mut cable) => drive::drive(attached, &mut cable, recording, wait),
+    }
+}
+
+fn settings(arguments: &AttachArgs) -> Settings {
+    let (tool, role) = match &arguments.tool {
+        ToolArgs::Pingpong(it) => (it.tool(), it.host.map_or(Role::Server, Role::Client)),
+    };
+    Settings {
+        nic: match (&arguments.own, arguments.model) {
+            (Some(name), _) => NicKind::Custom(name.clone()),
+            (None, true) => NicKind::Model,
+            (None, false) => NicKind::Rtl,
+        },
+        mac: arguments.mac,
+        ipv4: arguments.ip,
+        ipv6: arguments.ipv6,
+        tool,
+        role,
+        faults_in: arguments.fault_in.clone(),
+        faults_out: arguments.fault_out.clone(),
+        seed: arguments.seed,
+    }
+}
+
+/// Has the NIC write waves.
+fn set_waves(arguments: &AttachArgs, attached: &mut Attached) -> anyhow::Result<()> {
+    let Some(window) = arguments.waves else {
+        return Ok(());
+    };
+    let rtl = attached.nic_mut().clocked_mut();
+    let rtl = rtl.context("--waves: this NIC has none; the RTL has")?;
+    rtl.set_waves(WaveWindow {
+        path: arguments.out.join("waves.fst"),
+        from: Time::ZERO + window.from,
+        until: window.until.map_or(FOREVER, |until| Time::ZERO + until),
+        only: Vec::new(),
+    });
+    Ok(())
+}
