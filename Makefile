@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .PHONY: demo test newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
-	truth archive one-line setup check-tools
+	truth interop archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -110,6 +110,15 @@ one-line: setup check-tools
 # make truth: all claims of papers against runs, as a table and as target/truth.html. Some minutes.
 truth: setup
 	@$(CARGO) run --release --quiet --bin xoff -- truth --output target/truth.html
+
+# make interop: Debian's Linux in QEMU, with rdma_rxe and its own tools, talks to the RTL NIC (docs/interop.md).
+# ROWS="pingpong-1024 wrong" takes the rows whose names begin so; PROFILE=dev takes the build of the tests.
+interop: PROFILE = release
+interop: setup
+	@tools/interop/guest.sh target/interop
+	@$(CARGO) build --profile $(PROFILE) --quiet --workspace --bin xoff
+	@tools/interop.py --xoff $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff \
+		--guest target/interop --out out/interop $(ROWS)
 
 # make archive: xoff and xoff-verify for machines with neither Rust nor Verilator, tried with an empty path.
 archive: setup

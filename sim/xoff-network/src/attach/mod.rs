@@ -6,7 +6,9 @@
 //! | `port` | the port: fault rules, and what goes to the NIC and what to the host's stack |
 //! | `stack` | the host's own stack: ARP, neighbour discovery, pings, TCP |
 //! | `verbs` | what tools do with the NIC |
+//! | `dial` | a tool's TCP connection, from either end |
 //! | `pingpong` | the tool `ibv_rc_pingpong` |
+//! | `perftest` | the tools `ib_send_bw` and `ib_write_bw` |
 //!
 //! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
 //! the same times have the same result.
@@ -29,6 +31,8 @@ use crate::bench::Bench;
 use crate::endpoint::{Endpoint, EndpointError, Endpoints};
 use crate::scenario::NicKind;
 
+mod dial;
+mod perftest;
 mod pingpong;
 mod port;
 mod stack;
@@ -36,15 +40,13 @@ mod stack;
 mod tests;
 mod verbs;
 
+pub use perftest::{Perftest, Verb};
 pub use pingpong::Pingpong;
 
-use pingpong::Running;
 use port::{For, Way, addressee};
 use stack::Stack;
-use verbs::Verbs;
+use verbs::{Remote, Verbs};
 
-/// The TCP port from which clients connect.
-const LOCAL_PORT: u16 = 49_152;
 /// After how long at most the host looks for what its NIC has done.
 const LOOK: Duration = Duration::from_us(2);
 /// Queue pairs of the NIC.
@@ -59,6 +61,15 @@ pub enum Role {
     Client(IpAddr),
 }
 
+/// A tool with its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tool {
+    /// `ibv_rc_pingpong`.
+    Pingpong(Pingpong),
+    /// `ib_send_bw`, `ib_write_bw`.
+    Perftest(Perftest),
+}
+
 /// What is attached.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -71,7 +82,7 @@ pub struct Settings {
     /// The host's global IPv6 address, if it has one, in a network of 64 bits.
     pub ipv6: Option<Ipv6Addr>,
     /// The tool.
-    pub tool: Pingpong,
+    pub tool: Tool,
     /// Which end the tool is.
     pub role: Role,
     /// Fault rules for frames from the peer.
@@ -94,6 +105,66 @@ enum ToolError {
     /// The NIC cannot go on.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
+}
+
+/// A tool while it runs.
+#[derive(Debug)]
+enum Running {
+    Pingpong(pingpong::Running),
+    Perftest(perftest::Running),
+}
+
+impl Running {
+    fn new(
+        tool: Tool,
+        role: Role,
+        stack: &mut Stack,
+        verbs: &mut Verbs,
+    ) -> Result<Self, ToolError> {
+        Ok(match tool {
+            Tool::Pingpong(it) => {
+                Self::Pingpong(pingpong::Running::new(it, role, stack, verbs)?)
+            }
+            Tool::Perftest(it) => {
+                Self::Perftest(perftest::Running::new(it, role, stack, verbs)?)
+            }
+        })
+    }
+
+    fn step(&mut self, stack: &mut Stack, verbs: &mut Verbs) -> Result<bool, ToolError> {
+        match self {
+            Self::Pingpong(it) => it.step(stack, verbs),
+            Self::Perftest(it) => it.step(stack, verbs),
+        }
+    }
+
+    fn waits_for(&self) -> String {
+        match self {
+            Self::Pingpong(it) => it.waits_for(),
+            Self::Perftest(it) => it.waits_for(),
+        }
+    }
+
+    const fn messages(&self) -> &Messages {
+        match self {
+            Self::Pingpong(it) => it.messages(),
+            Self::Perftest(it) => it.messages(),
+        }
+    }
+
+    fn remote(&self) -> Option<Remote> {
+        match self {
+            Self::Pingpong(it) => it.remote(),
+            Self::Perftest(it) => it.remote(),
+        }
+    }
+
+    fn finished(&self) -> bool {
+        match self {
+            Self::Pingpong(it) => it.finished(),
+            Self::Perftest(it) => it.finished(),
+        }
+    }
 }
 
 /// How the tool has ended.

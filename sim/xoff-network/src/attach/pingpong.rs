@@ -1,4 +1,5 @@
-//! The tool `ibv_rc_pingpong`: both ends tell each other their queue pairs over TCP, and then a message goes to and fro.
+//! The tool `ibv_rc_pingpong`: both ends tell each other their queue pairs over TCP, and then a message goes to and
+//! fro.
 //!
 //! Each end keeps one buffer, from which it sends and into which it receives. So the server sends back what it got, and
 //! the client gets what it has sent, if no byte was changed on either way.
@@ -8,12 +9,12 @@ use std::net::IpAddr;
 use crc32fast::hash;
 use xoff_sim::host::memory;
 use xoff_sim::nic::Region;
-use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::Psn;
 
-use super::stack::{Connected, Stack};
-use super::verbs::{MEMORY, Remote, Verbs, address_of_gid, gid_of};
+use super::dial::Dial;
+use super::stack::Stack;
+use super::verbs::{MEMORY, Remote, Verbs, address_of_gid, failed, gid_of};
 use super::{Messages, Role, ToolError};
 use crate::endpoint::Created;
 
@@ -25,8 +26,6 @@ const DESCRIPTION: usize = 52;
 const DONE: &[u8] = b"done\0";
 /// Receive buffers that are posted: one for the message on its way, others for a peer that is ahead.
 const BUFFERS: u32 = 4;
-/// How long a client waits until it tries again to connect.
-const AGAIN: Duration = Duration::from_ms(100);
 /// The index of the tool's queue pair.
 const QP: u16 = 0;
 const TAG: u8 = 0x5A;
@@ -75,12 +74,10 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Running {
     settings: Pingpong,
-    role: Role,
+    dial: Dial,
     stage: Stage,
     created: Created,
     remote: Option<Remote>,
-    /// When a client that was refused tries again.
-    again: Option<Time>,
     /// Whether a message that was posted is not complete.
     sending: bool,
     /// Whether a message has come that was not answered.
@@ -104,18 +101,12 @@ impl Running {
             remote_write: false,
         };
         let created = verbs.create(QP, &region)?;
-        match role {
-            Role::Server => stack.listen(settings.port),
-            Role::Client(peer) => stack.connect(peer, settings.port, super::LOCAL_PORT),
-        }
-        .map_err(ToolError::Exchange)?;
         Ok(Self {
             settings,
-            role,
+            dial: Dial::new(role, settings.port, stack)?,
             stage: Stage::Connecting,
             created,
             remote: None,
-            again: None,
             sending: false,
             owing: false,
             messages: Messages::default(),
@@ -136,23 +127,14 @@ impl Running {
 
     /// What it waits for.
     pub fn waits_for(&self) -> String {
-        let Pingpong {
-            port, iterations, ..
-        } = self.settings;
-        match (self.stage, self.role) {
-            (Stage::Connecting, Role::Server) => {
-                format!("a client of ibv_rc_pingpong at TCP port {port}")
-            }
-            (Stage::Connecting, Role::Client(peer)) => {
-                format!("a server of ibv_rc_pingpong at {peer}, TCP port {port}")
-            }
-            (Stage::Described, _) => "the other end's LID, QP number, PSN and GID".into(),
-            (Stage::Answered, _) => "the client's 'done'".into(),
-            (Stage::Running, _) => format!(
-                "messages: {} of {iterations} were sent, {} received",
-                self.messages.sent, self.messages.received
-            ),
-            (Stage::Finished, _) => "nothing".into(),
+        let of = self.settings.iterations;
+        let Messages { sent, received, .. } = self.messages;
+        match self.stage {
+            Stage::Connecting => self.dial.waits_for("ibv_rc_pingpong"),
+            Stage::Described => "the other end's LID, QP number, PSN and GID".into(),
+            Stage::Answered => "the client's 'done'".into(),
+            Stage::Running => format!("messages: {sent} of {of} were sent, {received} received"),
+            Stage::Finished => "nothing".into(),
         }
     }
 
@@ -168,33 +150,14 @@ impl Running {
     }
 
     fn connecting(&mut self, stack: &mut Stack, verbs: &Verbs) -> Result<bool, ToolError> {
-        match (stack.connected(), self.role) {
-            (Connected::Waiting, _) => return Ok(false),
-            (Connected::Open, Role::Server) => {}
-            (Connected::Open, Role::Client(peer)) => self.describe(peer, stack, verbs)?,
-            (Connected::Closed, Role::Client(peer)) => return self.again(peer, stack, verbs),
-            (Connected::Closed, Role::Server) => return Err(closed(&self.waits_for())),
+        let done = (self.dial).step(stack, verbs.bench.now(), &self.waits_for())?;
+        if self.dial.open() {
+            if let Role::Client(peer) = self.dial.role {
+                self.describe(peer, stack, verbs)?;
+            }
+            self.stage = Stage::Described;
         }
-        self.stage = Stage::Described;
-        Ok(true)
-    }
-
-    /// Tries again to connect: the server's tool may be started later than this.
-    fn again(
-        &mut self,
-        peer: IpAddr,
-        stack: &mut Stack,
-        verbs: &Verbs,
-    ) -> Result<bool, ToolError> {
-        let now = verbs.bench.now();
-        let at = *self.again.get_or_insert(now + AGAIN);
-        if at > now {
-            return Ok(false);
-        }
-        self.again = None;
-        (stack.connect(peer, self.settings.port, super::LOCAL_PORT))
-            .map_err(ToolError::Exchange)?;
-        Ok(true)
+        Ok(done)
     }
 
     /// Tells the other end the own queue pair.
@@ -212,19 +175,16 @@ impl Running {
     }
 
     fn described(&mut self, stack: &mut Stack, verbs: &mut Verbs) -> Result<bool, ToolError> {
-        if stack.waiting() < DESCRIPTION {
-            return match stack.connected() {
-                Connected::Closed => Err(closed(&self.waits_for())),
-                _ => Ok(false),
-            };
-        }
-        let remote = read_description(&stack.read(DESCRIPTION)).map_err(ToolError::Exchange)?;
+        let Some(bytes) = self.dial.read(DESCRIPTION, stack, &self.waits_for())? else {
+            return Ok(false);
+        };
+        let remote = read_description(&bytes).map_err(ToolError::Exchange)?;
         self.remote = Some(remote);
         verbs.connect(QP, &self.created, &remote, self.settings.mtu)?;
         for _ in 0..BUFFERS {
             self.post_buffer(verbs);
         }
-        match self.role {
+        match self.dial.role {
             Role::Server => {
                 self.describe(remote.ip, stack, verbs)?;
                 self.stage = Stage::Answered;
@@ -240,13 +200,9 @@ impl Running {
     }
 
     fn answered(&mut self, stack: &mut Stack) -> Result<bool, ToolError> {
-        if stack.waiting() < DONE.len() {
-            return match stack.connected() {
-                Connected::Closed => Err(closed(&self.waits_for())),
-                _ => Ok(false),
-            };
-        }
-        let word = stack.read(DONE.len());
+        let Some(word) = self.dial.read(DONE.len(), stack, &self.waits_for())? else {
+            return Ok(false);
+        };
         if word != DONE {
             return Err(ToolError::Exchange(format!(
                 "the client says '{}' ({word:02x?}); 'done' and a zero byte is right",
@@ -313,7 +269,7 @@ impl Running {
     fn received(&mut self, length: u32, verbs: &mut Verbs) {
         let found = verbs.read(MEMORY, length);
         let checksum = hash(&found);
-        let expected = match self.role {
+        let expected = match self.dial.role {
             Role::Client(_) => {
                 let mut sent = vec![0; self.settings.size as usize];
                 memory::fill(MEMORY, &mut sent);
@@ -329,22 +285,6 @@ impl Running {
         self.owing = true;
         self.post_buffer(verbs);
     }
-}
-
-/// The connection ended before its time.
-pub(super) fn closed(waited_for: &str) -> ToolError {
-    ToolError::Exchange(format!(
-        "the peer closed the TCP connection while this end waited for {waited_for}"
-    ))
-}
-
-/// A work request or a buffer has failed.
-pub(super) fn failed(completion: &Completion, at: &str) -> ToolError {
-    let what = match completion.receive {
-        true => "a receive buffer",
-        false => "a work request",
-    };
-    ToolError::Transport(format!("{what} ended with {:?}, at {at}", completion.status))
 }
 
 /// An end's description: LID, QP number, PSN and GID in hexadecimal, with colons, and a zero byte.

@@ -9,6 +9,7 @@ use xoff_sim::protocol::gbn::{
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::wire::{MacAddr, Psn};
 
+use super::ToolError;
 use crate::bench::Bench;
 use crate::endpoint::{Created, EndpointError};
 
@@ -154,6 +155,16 @@ impl Verbs {
         self.bench.nic.host().read_memory(va, &mut found);
         found
     }
+}
+
+/// The error of a work request or a buffer that has failed while a tool waited for something.
+pub(super) fn failed(completion: &Completion, waits_for: &str) -> ToolError {
+    let what = match completion.receive {
+        true => "a receive buffer",
+        false => "a work request",
+    };
+    let status = completion.status;
+    ToolError::Transport(format!("{what} ended with {status:?}; {waits_for}"))
 }
 
 /// The code of a path MTU, 256 « code bytes.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Subcommand};
-use xoff_network::attach::Pingpong;
+use xoff_network::attach::{Perftest, Pingpong, Role, Tool, Verb};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
@@ -15,11 +15,11 @@ use super::cable::Place;
 
 const HELP: &str = "\
 The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
-bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside it. \
-Simulated time keeps pace with the clock on the wall; what the simulation is too slow for is left out of it.
+bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
+it. Simulated time keeps pace with the clock on the wall; what the simulation is too slow for is left out of it.
 
-Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with --waves. \
-They are written however the run ends.
+Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
+--waves. They are written however the run ends.
 
 Examples:
   # the RTL NIC waits for a virtual machine with
@@ -28,17 +28,19 @@ Examples:
   xoff attach unix:link.sock ibv_rc_pingpong
   # as the client of ibv_rc_pingpong -d rxe0 -g 1 -m 4096 in the machine
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
+  # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
+  xoff attach unix:link.sock ib_write_bw -n 100 192.0.2.1
   # one frame in a hundred lost each way, and the rules of the standards
   xoff attach unix:link.sock --fault-in 'any, chance 1/100: drop' --fault-out 'any, chance 1/100: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
 
-Exit codes: 0 every message went and is what was sent, 1 messages are changed or the transport has failed, 2 bad input: \
-the peer never came, went away or said what no tool says, 130 interrupted.";
+Exit codes: 0 every message went and is what was sent, 1 messages are changed or the transport has failed, 2 bad \
+input: the peer never came, went away or said what no tool says, 130 interrupted.";
 
 /// Attaches a NIC to a peer outside of the simulation, such as Linux in a virtual machine
 ///
-/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP and has the NIC send and
-/// receive what the tool would.
+/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP and has the NIC send
+/// and receive what the tool would.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
 pub struct AttachArgs {
@@ -96,6 +98,24 @@ pub enum ToolArgs {
     /// A message goes to and fro: as ibv_rc_pingpong of libibverbs
     #[command(name = "ibv_rc_pingpong")]
     Pingpong(PingpongArgs),
+    /// The client sends messages: as ib_send_bw of perftest
+    #[command(name = "ib_send_bw")]
+    SendBw(PerftestArgs),
+    /// The client writes to the server's memory: as ib_write_bw of perftest
+    #[command(name = "ib_write_bw")]
+    WriteBw(PerftestArgs),
+}
+
+impl ToolArgs {
+    /// The tool with its options, and which end it is.
+    pub fn tool(&self) -> (Tool, Role) {
+        let role = |host: Option<IpAddr>| host.map_or(Role::Server, Role::Client);
+        match self {
+            Self::Pingpong(it) => (Tool::Pingpong(it.tool()), role(it.host)),
+            Self::SendBw(it) => (Tool::Perftest(it.tool(Verb::Send)), role(it.host)),
+            Self::WriteBw(it) => (Tool::Perftest(it.tool(Verb::Write)), role(it.host)),
+        }
+    }
 }
 
 /// Options of `ibv_rc_pingpong`.
@@ -113,9 +133,7 @@ pub struct PingpongArgs {
           value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub size: u32,
     /// Path MTU
-    #[arg(short, long, value_name = "BYTES", default_value_t = Pingpong::default().mtu,
-          value_parser = PossibleValuesParser::new(["256", "512", "1024", "2048", "4096"])
-              .map(|text| text.parse::<u32>().expect("each is a number")))]
+    #[arg(short, long, value_name = "BYTES", default_value = "1024", value_parser = mtu())]
     pub mtu: u32,
     /// How often a message goes to and fro
     #[arg(short = 'n', long, value_name = "N", default_value_t = Pingpong::default().iterations,
@@ -125,7 +143,7 @@ pub struct PingpongArgs {
 
 impl PingpongArgs {
     /// The tool with these options.
-    pub const fn tool(&self) -> Pingpong {
+    const fn tool(&self) -> Pingpong {
         Pingpong {
             size: self.size,
             mtu: self.mtu,
@@ -133,6 +151,52 @@ impl PingpongArgs {
             port: self.port,
         }
     }
+}
+
+/// Options of `ib_send_bw` and `ib_write_bw`.
+#[derive(Debug, Args)]
+pub struct PerftestArgs {
+    /// The server to connect to; without it this end is the server
+    #[arg(value_name = "HOST")]
+    pub host: Option<IpAddr>,
+    /// The server's TCP port
+    #[arg(short, long, value_name = "PORT", default_value_t = Pingpong::default().port,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "BYTES", default_value_t = 65_536,
+          value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub size: u32,
+    /// Path MTU; the smaller one of both ends counts
+    #[arg(short, long, value_name = "BYTES", default_value = "4096", value_parser = mtu())]
+    pub mtu: u32,
+    /// Number of messages
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub iters: u64,
+    /// Use a key, or as the server tell one, that no memory has
+    #[arg(long)]
+    pub wrong_key: bool,
+}
+
+impl PerftestArgs {
+    /// The tool with these options.
+    const fn tool(&self, verb: Verb) -> Perftest {
+        Perftest {
+            verb,
+            size: self.size,
+            mtu: self.mtu,
+            iterations: self.iters,
+            port: self.port,
+            wrong_key: self.wrong_key,
+        }
+    }
+}
+
+/// Reads a path MTU.
+fn mtu() -> impl clap::builder::TypedValueParser<Value = u32> {
+    PossibleValuesParser::new(["256", "512", "1024", "2048", "4096"])
+        .map(|text| text.parse::<u32>().expect("each is a number"))
 }
 
 /// A window of simulated time.

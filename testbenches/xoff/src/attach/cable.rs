@@ -161,7 +161,7 @@ impl Cable {
                 let mode = mode.permissions().mode();
                 if mode & 0o002 != 0 {
                     bail!(
-                        "{place}: its mode is {:o}, so that anybody on this machine may send frames; chmod o-w is right",
+                        "{place}: its mode is {:o}, so that anybody here may send frames; chmod o-w is right",
                         mode & 0o777
                     );
                 }

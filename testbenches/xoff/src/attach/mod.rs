@@ -10,12 +10,12 @@ use std::time::{Duration as Wall, Instant};
 
 use anyhow::Context;
 use serde::Serialize;
-use xoff_network::attach::{Attached, Ended, Report, Role, Settings};
+use xoff_network::attach::{Attached, Ended, Report, Settings};
 use xoff_network::scenario::NicKind;
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::time::Time;
 
-pub use arguments::{AttachArgs, PingpongArgs, ToolArgs, Window};
+pub use arguments::{AttachArgs, PerftestArgs, PingpongArgs, ToolArgs, Window};
 pub use cable::Place;
 
 use cable::Cable;
@@ -117,9 +117,7 @@ fn attach(
 }
 
 fn settings(arguments: &AttachArgs) -> Settings {
-    let (tool, role) = match &arguments.tool {
-        ToolArgs::Pingpong(it) => (it.tool(), it.host.map_or(Role::Server, Role::Client)),
-    };
+    let (tool, role) = arguments.tool.tool();
     Settings {
         nic: match (&arguments.own, arguments.model) {
             (Some(name), _) => NicKind::Custom(name.clone()),

@@ -3,6 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`answers`] | the first screen of reports says what broke and what cures it |
+//! | [`attach`] | `xoff attach`: two of its ends at one cable, and peers that are none |
 //! | [`command_line`] | arguments, exit codes, pipes |
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
@@ -29,6 +30,7 @@
 //! | [`livelock`], [`scenarios`] | expected results of the built-in scenarios |
 
 mod answers;
+mod attach;
 mod calc;
 mod check;
 mod collectives;

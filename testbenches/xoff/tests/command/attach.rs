@@ -1,0 +1,240 @@
+//! `xoff attach`: two of its ends at one cable, and peers that are none.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use xoff::Outcome;
+
+use crate::common::run;
+
+/// What came of an end: `Ok` or the error's text, and `summary.json`.
+type Came = (Result<Outcome, String>, Value);
+
+/// A cable in a folder of its own.
+struct Cable {
+    folder: TempDir,
+}
+
+impl Cable {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("link.sock")
+    }
+
+    fn results(&self, end: &str) -> PathBuf {
+        self.folder.path().join(end)
+    }
+
+    /// Starts an end in a thread of its own.
+    fn end(&self, name: &str, arguments: &[&str]) -> JoinHandle<Came> {
+        let place = format!("unix:{}", self.socket().display());
+        let out = self.results(name);
+        let mut words = vec!["attach".to_owned(), place, "--json".into()];
+        words.extend(["--out".into(), out.display().to_string()]);
+        words.extend(arguments.iter().map(|word| (*word).to_owned()));
+        thread::spawn(move || {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let said = run(&words, None, false);
+            let summary = fs::read(out.join("summary.json")).unwrap_or_default();
+            let summary = serde_json::from_slice(&summary).unwrap_or(Value::Null);
+            (said.outcome.map_err(|error| format!("{error:#}")), summary)
+        })
+    }
+
+    /// Waits until somebody listens.
+    fn listened(&self) {
+        for _ in 0..500 {
+            if self.socket().exists() {
+                return;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("nobody listens");
+    }
+
+    /// An end that listens and one that connects to it, as 192.0.2.1.
+    fn both(&self, server: &[&str], client: &[&str]) -> [Came; 2] {
+        let server = self.end("server", server);
+        self.listened();
+        let other = ["--connect", "--mac", "02:00:00:00:00:01", "--ip", "192.0.2.1"];
+        let client = self.end("client", &[&other, client].concat());
+        [server, client].map(|end| end.join().unwrap())
+    }
+
+    /// Has the rules of the standards judge an end's capture.
+    fn check(&self, end: &str) {
+        let capture = self.results(end).join("capture.pcapng");
+        let said = run(&["check", capture.to_str().unwrap()], None, false);
+        assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+    }
+}
+
+#[track_caller]
+fn complete(ends: &[Came], received: [u64; 2]) {
+    for ((outcome, summary), received) in ends.iter().zip(received) {
+        assert_eq!(outcome.as_ref(), Ok(&Outcome::Held), "{summary:#}");
+        assert_eq!(summary["ended"], "complete");
+        assert_eq!(summary["messages"]["received"], received);
+        assert_eq!(summary["messages"]["changed"], 0);
+        assert_eq!(summary["error"], Value::Null);
+    }
+}
+
+#[test]
+fn a_message_goes_to_and_fro() {
+    let cable = Cable::new();
+    let tool = ["--model", "ibv_rc_pingpong", "-s", "5000", "-n", "20"];
+    let ends = cable.both(&tool, &[&tool[..], &["192.0.2.2"]].concat());
+    complete(&ends, [20, 20]);
+    let [server, client] = ends.map(|(_, summary)| summary);
+    // What the server got is what it sent back.
+    assert_eq!(server["messages"]["checksum"], client["messages"]["checksum"]);
+    assert_eq!(server["peer"][0], "192.0.2.1");
+    assert_eq!(server["frames_in"], client["frames_out"]);
+    // Five packets each way, and their ACKs.
+    assert!(server["frames_in"]["nic"].as_u64().unwrap() >= 20 * 6);
+    cable.check("server");
+    cable.check("client");
+}
+
+#[test]
+fn what_is_lost_is_sent_again() {
+    let cable = Cable::new();
+    let tool = ["ibv_rc_pingpong", "-s", "20000", "-n", "10"];
+    let faults = ["--model", "--fault-in", "opcode 1, skip 7, shots 1: drop", "--fault-out", "opcode 1, skip 30, shots 1: corrupt"];
+    let client = [&["--model"], &tool[..], &["192.0.2.2"]].concat();
+    let ends = cable.both(&[&faults[..], &tool].concat(), &client);
+    complete(&ends, [10, 10]);
+    let server = &ends[0].1;
+    assert_eq!(server["dropped"]["fault_in.lost"], 1);
+    assert_eq!(server["dropped"]["fault_out.bad_fcs"], 1);
+    for (_, summary) in &ends {
+        assert!(summary["counters"]["resent_out"].as_u64().unwrap() > 0, "{summary:#}");
+    }
+    cable.check("server");
+}
+
+#[test]
+fn perftests_tools_are_spoken_too() {
+    for (tool, received) in [("ib_send_bw", 50), ("ib_write_bw", 0)] {
+        let cable = Cable::new();
+        let words = ["--model", tool, "-s", "3000", "-n", "50", "-m", "1024"];
+        let ends = cable.both(&words, &[&words[..], &["192.0.2.2"]].concat());
+        complete(&ends, [received, 0]);
+        assert_eq!(ends[1].1["messages"]["sent"], 50);
+        assert_eq!(ends[0].1["counters"]["requests_in"], 150);
+        cable.check("server");
+    }
+}
+
+#[test]
+fn a_wrong_key_is_refused() {
+    let cable = Cable::new();
+    let server = ["--model", "--wait", "3", "ib_write_bw", "-n", "5"];
+    let client = ["--model", "ib_write_bw", "-n", "5", "--wrong-key", "192.0.2.2"];
+    let [(server, _), (client, summary)] = cable.both(&server, &client);
+    assert_eq!(client, Ok(Outcome::Failed));
+    let why = summary["ended"]["failed"].as_str().unwrap();
+    assert!(why.contains("RemoteAccess"), "{why}");
+    let gone = server.unwrap_err();
+    assert!(gone.contains("the peer closed the cable"), "{gone}");
+    cable.check("server");
+}
+
+#[test]
+fn the_rtl_speaks_with_the_model() {
+    let cable = Cable::new();
+    let tool = ["ibv_rc_pingpong", "-s", "3000", "-n", "3"];
+    let client = [&["--model"], &tool[..], &["192.0.2.2"]].concat();
+    let ends = cable.both(&[&["--waves"], &tool[..]].concat(), &client);
+    complete(&ends, [3, 3]);
+    assert_eq!(ends[0].1["nic"], "rtl");
+    let cycles = &ends[0].1["cycles"];
+    let [evaluated, all] = [0, 1].map(|place| cycles[place].as_u64().unwrap());
+    assert!(0 < evaluated && evaluated < all, "{cycles}");
+    assert!(cable.results("server").join("waves.fst").exists());
+    cable.check("server");
+}
+
+/// What is said of a peer that does something to the cable, with results that are whole.
+#[track_caller]
+fn refused(peer: impl FnOnce(UnixStream), said: &[&str]) {
+    let cable = Cable::new();
+    let end = cable.end("end", &["--model", "--wait", "1", "ibv_rc_pingpong"]);
+    cable.listened();
+    peer(UnixStream::connect(cable.socket()).unwrap());
+    let (outcome, summary) = end.join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(said.iter().all(|said| error.contains(said)), "{error}");
+    assert_eq!(summary["error"], error);
+    assert_eq!(summary["ended"], "running");
+    let capture = fs::metadata(cable.results("end").join("capture.pcapng")).unwrap();
+    assert!(capture.len() > 0);
+    assert!(!cable.socket().exists());
+}
+
+#[test]
+fn peers_that_are_none_end_it_in_order() {
+    let waited = "a client of ibv_rc_pingpong at TCP port 18515";
+    refused(drop, &["the peer closed the cable", waited]);
+    refused(
+        |mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
+        &["behind 0 frames, at byte 0", "[47, 45, 54, 20]", "14 to 16000 bytes", waited],
+    );
+    let frame = [&[0, 0, 0, 60][..], &[0xFF; 60]].concat();
+    refused(
+        |mut stream| stream.write_all(&[&frame[..], &[0, 0]].concat()).unwrap(),
+        &["behind 1 frames, at byte 64", "within a length, [00, 00]"],
+    );
+    refused(
+        |stream| {
+            sleep(Duration::from_secs(2));
+            drop(stream);
+        },
+        &["no frame of the peer in 1 s", waited],
+    );
+}
+
+#[test]
+fn a_peer_that_never_comes_ends_it_in_order() {
+    let cable = Cable::new();
+    let end = cable.end("end", &["--model", "--wait", "1", "ibv_rc_pingpong"]);
+    let (outcome, summary) = end.join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(error.contains("no peer came in 1 s"), "{error}");
+    assert_eq!(summary["error"], error);
+    assert!(!cable.socket().exists());
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn nobody_else_may_write_to_the_socket() {
+    let cable = Cable::new();
+    let arguments = ["--model", "--wait", "1", "ibv_rc_pingpong"];
+    let end = cable.end("end", &arguments);
+    cable.listened();
+    assert_eq!(mode(&cable.socket()), 0o600);
+    end.join().unwrap().0.unwrap_err();
+
+    let _listener = UnixListener::bind(cable.socket()).unwrap();
+    let error = cable.end("taken", &arguments).join().unwrap().0.unwrap_err();
+    assert!(error.contains("there is something already"), "{error}");
+    fs::set_permissions(cable.socket(), fs::Permissions::from_mode(0o666)).unwrap();
+    let connect = [&["--connect"], &arguments[..]].concat();
+    let error = cable.end("open", &connect).join().unwrap().0.unwrap_err();
+    assert!(error.contains("its mode is 666") && error.contains("chmod o-w"), "{error}");
+}
