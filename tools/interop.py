@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Has Linux talk to the RTL NIC: `make interop`.
 
-Each row boots Debian's kernel in QEMU, with rdma_rxe on a port whose cable is a socket, and runs a tool of libibverbs
-or perftest there, unchanged. At the other end of the cable is `xoff attach`. A row holds when both ends say so, the
-messages that came are those that were sent, and `xoff check` finds nothing in the capture.
+Debian's kernel boots in QEMU, with rdma_rxe on a port whose cable is a socket. Each row runs a tool of libibverbs or
+perftest there, unchanged, and `xoff attach` at the other end of the cable. It holds when both ends say so, the messages
+that came are those that were sent, and `xoff check` finds nothing in the capture.
 
     tools/interop.py --xoff target/release/xoff --guest target/interop --out out/interop [--model] [ROW…]
 """
@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 GUEST_IP, NIC_IP = "192.0.2.1", "192.0.2.2"
-# Seconds: a guest that does not end, and one that an attached end has to follow.
-GUEST_LIMIT, END_LIMIT = 240, 60
+# Seconds: until the guest has to be there, a tool in it has to end, and the attached end has to follow.
+BOOT_LIMIT, TOOL_LIMIT, END_LIMIT = 300, 120, 30
 OFFLOADS = ["csum", "guest_csum", "gso"] + [
     f"{side}_{what}" for side in ("host", "guest") for what in ("tso4", "tso6", "ecn", "ufo")
 ]
@@ -84,7 +85,7 @@ def matrix():
 
 def guest_command(row):
     """The command in the guest."""
-    words = [row.tool, "-d", "rxe0"]
+    words = [f"timeout {TOOL_LIMIT}", row.tool, "-d", "rxe0"]
     words += ["-g", "1"] if row.tool == "ibv_rc_pingpong" else ["-x", "1", "-F"]
     words += row.options
     if row.client == "linux":
@@ -92,81 +93,120 @@ def guest_command(row):
     return " ".join(words)
 
 
-def boot(guest, socket, log, command):
-    """Starts the machine."""
-    off = ",".join(f"{name}=off" for name in OFFLOADS)
-    append = f'console=ttyS0 loglevel=4 panic=-1 mitigations=off RUN="{command}"'
-    return subprocess.Popen(
-        ["qemu-system-x86_64", "-accel", "tcg", "-M", "pc,usb=off", "-cpu", "max", "-m", "384", "-smp", "1"]
-        + ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
-        + ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initramfs.gz"), "-append", append]
-        + ["-serial", f"file:{log}"]
-        + ["-netdev", f"stream,id=net0,server=off,addr.type=unix,addr.path={socket}"]
-        + ["-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=,{off}"],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+class Guest:
+    """The machine. QEMU listens at the cable's socket, for one end after the other."""
+
+    def __init__(self, guest, folder, log):
+        self.cable, line = folder / "link.sock", folder / "line.sock"
+        off = ",".join(f"{name}=off" for name in OFFLOADS)
+        self.process = subprocess.Popen(
+            ["qemu-system-x86_64", "-accel", "tcg", "-M", "pc,usb=off", "-cpu", "max", "-m", "384", "-smp", "1"]
+            + ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+            + ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initramfs.gz")]
+            + ["-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off"]
+            + ["-serial", f"file:{log}", "-serial", f"unix:{line},server=on,wait=off"]
+            + ["-netdev", f"stream,id=net0,server=on,addr.type=unix,addr.path={self.cable}"]
+            + ["-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=,{off}"],
+            stdin=subprocess.DEVNULL,
+        )
+        self.line = socket.socket(socket.AF_UNIX)
+        self.said = ""
+        try:
+            self.connect(line)
+            self.until("guest: ready", BOOT_LIMIT)
+        except (OSError, EOFError) as error:
+            self.stop()
+            sys.exit(f"interop: the guest did not boot ({error}); its words are in {log}")
+
+    def connect(self, line):
+        for _ in range(500):
+            if self.process.poll() is not None:
+                raise EOFError("QEMU ended")
+            try:
+                return self.line.connect(str(line))
+            except OSError:
+                time.sleep(0.02)
+        raise EOFError("no serial line")
+
+    def until(self, word, limit):
+        """Reads until the guest says a word. Returns what it said before and the rest of the line."""
+        end = time.time() + limit
+        while not (found := re.search(f"{word}(.*)\n", self.said)):
+            self.line.settimeout(max(0.1, end - time.time()))
+            more = self.line.recv(65536)
+            if not more:
+                raise EOFError("the guest is gone")
+            self.said += more.decode(errors="replace")
+        before, self.said = self.said[: found.start()], self.said[found.end() :]
+        return before, found[1]
+
+    def begin(self, command):
+        self.line.sendall(f"{command}\n".encode())
+
+    def end(self):
+        """Waits until the command ends. Returns what it said and its exit code."""
+        said, code = self.until("guest: ended with ", TOOL_LIMIT + END_LIMIT)
+        return said, int(code)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
 
 
-def attach_command(arguments, row, socket, out):
-    command = [str(arguments.xoff), "attach", f"unix:{socket}", "--wait", "60", "--json", "--out", str(out)]
+def attach_command(arguments, row, cable, out):
+    command = [str(arguments.xoff), "attach", f"unix:{cable}", "--connect", "--json", "--out", str(out)]
     command += ["--model"] if arguments.model else []
     command += ["--waves"] if arguments.waves else []
     command += row.attach + [row.tool] + row.options + row.nic_options
     return command + ([GUEST_IP] if row.client == "nic" else [])
 
 
-def run(arguments, row):
+def run(arguments, row, guest):
     """Runs a row. Returns what is wrong, and the summary of the NIC's end."""
     out = arguments.out / row.name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    with tempfile.TemporaryDirectory() as folder:
-        socket = Path(folder) / "link.sock"
-        command = attach_command(arguments, row, socket, out)
-        end = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while not socket.exists() and end.poll() is None:
-            time.sleep(0.02)
-        machine = boot(arguments.guest, socket, out / "guest.log", guest_command(row))
-        try:
-            machine.wait(GUEST_LIMIT)
-            _, said = end.communicate(timeout=END_LIMIT)
-        except subprocess.TimeoutExpired as late:
-            return [f"did not end in {late.timeout:.0f} s"], {}
-        finally:
-            for process in (machine, end):
-                if process.poll() is None:
-                    process.kill()
-                    process.wait()
-    (out / "attach.log").write_text(said)
-    return judge(arguments, row, out, end.returncode, said)
+    command = attach_command(arguments, row, guest.cable, out)
+    end = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # It creates the capture, and connects.
+    while not (out / "capture.pcapng").exists() and end.poll() is None:
+        time.sleep(0.02)
+    time.sleep(0.2)
+    guest.begin(guest_command(row))
+    try:
+        said, code = guest.end()
+        _, words = end.communicate(timeout=END_LIMIT)
+    except subprocess.TimeoutExpired as late:
+        end.terminate()
+        _, words = end.communicate()
+        words += f"did not end in {late.timeout:.0f} s"
+    (out / "attach.log").write_text(words)
+    (out / "guest.log").write_text(f"{guest_command(row)}\n{said}ended with {code}\n")
+    return judge(arguments, row, out, end.returncode, code, said, words)
 
 
-def judge(arguments, row, out, code, said):
-    log = (out / "guest.log").read_text(errors="replace")
+def judge(arguments, row, out, code, guest_code, said, words):
+    """What is wrong with a row, and the summary of the NIC's end."""
     try:
         summary = json.loads((out / "summary.json").read_text())
     except (OSError, ValueError):
-        return [f"xoff attach wrote no summary: {said.strip()}"], {}
+        return [f"xoff attach wrote no summary: {words.strip()}"], {}
     wrong = []
-    ended = re.search(r"guest: ended with (\d+)", log)
-    if not ended:
-        wrong.append("the guest's tool did not end")
-    elif (ended[1] == "0") != (row.code == 0):
-        wrong.append(f"the guest's tool ended with {ended[1]}")
+    if (guest_code == 0) != (row.code == 0):
+        wrong.append(f"the guest's tool ended with {guest_code}")
     if code != row.code:
         wrong.append(f"xoff attach ended with {code}: {summary['error'] or json.dumps(summary['ended'])}")
     if row.failed not in json.dumps(summary["ended"]) + str(summary["error"]):
         wrong.append(f"xoff attach does not say {row.failed}")
-    if row.guest_says and not re.search(row.guest_says, log, re.IGNORECASE):
+    if row.guest_says and not re.search(row.guest_says, said, re.IGNORECASE):
         wrong.append(f"the guest does not say {row.guest_says}")
     if row.tool == "ibv_rc_pingpong" and row.client == "linux" and not wrong:
         # Linux's tool sends a buffer full of 0x7b.
         size = int(row.options[row.options.index("-s") + 1])
-        expected = zlib.crc32(bytes([0x7B]) * size)
-        if summary["messages"]["checksum"] != expected:
-            wrong.append(f"the first message has checksum {summary['messages']['checksum']:#x}, not {expected:#x}")
+        expected, found = zlib.crc32(bytes([0x7B]) * size), summary["messages"]["checksum"]
+        if found != expected:
+            wrong.append(f"the first message has checksum {found:#x}, not {expected:#x}")
     checked = subprocess.run(
         [str(arguments.xoff), "check", str(out / "capture.pcapng")], capture_output=True, text=True
     )
@@ -196,8 +236,21 @@ def main():
     if not rows:
         names = ", ".join(row.name for row in matrix())
         sys.exit(f"interop: no row begins with {', '.join(arguments.rows)}; there are {names}")
-    heads = ("row", "client", "sent", "received", "resent", "lost", "s")
-    say(heads, "result")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        began = time.time()
+        guest = Guest(arguments.guest, Path(folder), arguments.out / "boot.log")
+        print(f"Linux is there after {time.time() - began:.0f} s\n")
+        try:
+            failed = table(arguments, rows, guest)
+        finally:
+            guest.stop()
+    sys.exit(failed > 0)
+
+
+def table(arguments, rows, guest):
+    """Runs the rows and prints what came of each. Returns how many failed."""
+    say(("row", "client", "sent", "received", "resent", "lost", "s"), "result")
     failed = skipped = 0
     for row in rows:
         if row.not_yet:
@@ -205,7 +258,7 @@ def main():
             say((row.name, row.client, "", "", "", "", ""), f"not yet: {row.not_yet}")
             continue
         began = time.time()
-        wrong, summary = run(arguments, row)
+        wrong, summary = run(arguments, row, guest)
         failed += bool(wrong)
         messages, counters = summary.get("messages", {}), summary.get("counters", {})
         lost = sum(count for why, count in summary.get("dropped", {}).items() if why.startswith("fault"))
@@ -214,7 +267,7 @@ def main():
         say((row.name, row.client, *counts, round(time.time() - began)), verdict)
     held = len(rows) - failed - skipped
     print(f"\n{held} held, {failed} failed, {skipped} not yet; captures and what the guest says: {arguments.out}")
-    sys.exit(failed > 0)
+    return failed
 
 
 main()
