@@ -122,12 +122,8 @@ impl Running {
         verbs: &mut Verbs,
     ) -> Result<Self, ToolError> {
         Ok(match tool {
-            Tool::Pingpong(it) => {
-                Self::Pingpong(pingpong::Running::new(it, role, stack, verbs)?)
-            }
-            Tool::Perftest(it) => {
-                Self::Perftest(perftest::Running::new(it, role, stack, verbs)?)
-            }
+            Tool::Pingpong(it) => Self::Pingpong(pingpong::Running::new(it, role, stack, verbs)?),
+            Tool::Perftest(it) => Self::Perftest(perftest::Running::new(it, role, stack, verbs)?),
         })
     }
 
@@ -457,6 +453,10 @@ impl Attached {
     fn run_tool(&mut self) {
         while self.ended == Ended::Running {
             let done = self.tool.step(&mut self.stack, &mut self.verbs);
+            if done.is_err() {
+                // As a tool that ends: its peer need not wait.
+                self.stack.abort();
+            }
             let now = self.now();
             self.poll_stack(now);
             let changed = self.tool.messages().changed > 0;
@@ -490,7 +490,9 @@ impl Attached {
             ("fault_out.lost", self.to_peer.lost()),
         ];
         dropped.extend(more.map(|(reason, count)| (reason.to_owned(), count)));
-        let of_nic = counters.iter().filter(|(name, _)| name.starts_with("drop_"));
+        let of_nic = counters
+            .iter()
+            .filter(|(name, _)| name.starts_with("drop_"));
         dropped.extend(of_nic.map(|(name, count)| (format!("nic.{name}"), *count)));
         dropped.retain(|_, count| *count > 0);
         let remote = self.tool.remote();

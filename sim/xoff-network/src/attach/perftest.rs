@@ -28,7 +28,7 @@ const KEYS: usize = 108;
 /// Bytes of each number of a report of results.
 const NUMBER: usize = 8;
 const DONE: &[u8] = b"done\0";
-/// How many messages, or receive buffers, are posted at a time.
+/// How many messages are posted at a time.
 const DEPTH: u64 = 32;
 /// The index of the tool's queue pair.
 const QP: u16 = 0;
@@ -56,6 +56,9 @@ pub struct Perftest {
     pub mtu: u32,
     /// How many messages, 1 or more.
     pub iterations: u64,
+    /// How many receive buffers a server of SENDs keeps posted, 1 to 64. With few of them the NIC has to answer that it
+    /// is not ready.
+    pub buffers: u64,
     /// The server's TCP port.
     pub port: u16,
     /// Whether a key is used, or told, that is none.
@@ -344,7 +347,7 @@ impl Running {
                 self.remote = Some(keys);
                 verbs.connect(QP, &self.created, &keys.remote, self.mtu)?;
                 if !self.is_client() && self.settings.verb == Verb::Send {
-                    for _ in 0..DEPTH.min(self.settings.iterations) {
+                    for _ in 0..self.settings.buffers.min(self.settings.iterations) {
                         self.post_buffer(verbs);
                     }
                 }
@@ -391,7 +394,11 @@ impl Running {
             local_va: MEMORY,
             local_key: self.created.key,
             remote_va: va,
-            remote_key: if self.settings.wrong_key { key ^ WRONG } else { key },
+            remote_key: if self.settings.wrong_key {
+                key ^ WRONG
+            } else {
+                key
+            },
             id: self.posted,
             ..Work::default()
         };
@@ -463,7 +470,10 @@ fn read_mtu(bytes: &[u8]) -> Result<u32, String> {
 fn description(keys: &Keys) -> Vec<u8> {
     let Keys { remote, key, va } = keys;
     let (qpn, psn) = (remote.qpn, remote.psn.get());
-    let mut text = format!("{:04x}:{:04x}:{qpn:06x}:{psn:06x}:{key:08x}:{va:016x}:", 0, 0);
+    let mut text = format!(
+        "{:04x}:{:04x}:{qpn:06x}:{psn:06x}:{key:08x}:{va:016x}:",
+        0, 0
+    );
     for byte in gid_of(remote.ip).to_be_bytes() {
         text += &format!("{byte:02x}:");
     }
@@ -482,7 +492,9 @@ fn read_description(bytes: &[u8]) -> Result<Keys, String> {
     };
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     let text = std::str::from_utf8(text).map_err(|_| wrong("no text"))?;
-    let text = text.strip_suffix(':').ok_or_else(|| wrong("no colon at its end"))?;
+    let text = text
+        .strip_suffix(':')
+        .ok_or_else(|| wrong("no colon at its end"))?;
     let number = |digits: &str| u64::from_str_radix(digits, 16).ok();
     let numbers: Option<Vec<u64>> = text.split(':').map(number).collect();
     let numbers = numbers.ok_or_else(|| wrong("not all are numbers"))?;
@@ -493,7 +505,9 @@ fn read_description(bytes: &[u8]) -> Result<Keys, String> {
     if gid.len() != 16 || gid.iter().any(|byte| *byte > 0xFF) || !fits {
         return Err(wrong("a number is too large, or there are not 23"));
     }
-    let gid = gid.iter().fold(0, |gid: u128, byte| gid << 8 | u128::from(*byte));
+    let gid = gid
+        .iter()
+        .fold(0, |gid: u128, byte| gid << 8 | u128::from(*byte));
     Ok(Keys {
         remote: Remote {
             ip: address_of_gid(gid),

@@ -304,7 +304,9 @@ fn read_description(bytes: &[u8]) -> Result<Remote, String> {
             bytes.escape_ascii()
         )
     };
-    let text = bytes.strip_suffix(&[0]).ok_or_else(|| wrong("no zero byte at its end"))?;
+    let text = bytes
+        .strip_suffix(&[0])
+        .ok_or_else(|| wrong("no zero byte at its end"))?;
     let text = std::str::from_utf8(text).map_err(|_| wrong("no text"))?;
     let fields: Vec<&str> = text.split(':').collect();
     let [lid, qpn, psn, gid] = fields[..] else {
@@ -314,7 +316,12 @@ fn read_description(bytes: &[u8]) -> Result<Remote, String> {
         let right = digits.len() == most && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         u128::from_str_radix(digits, 16).ok().filter(|_| right)
     };
-    let fields = (number(lid, 4), number(qpn, 6), number(psn, 6), number(gid, 32));
+    let fields = (
+        number(lid, 4),
+        number(qpn, 6),
+        number(psn, 6),
+        number(gid, 32),
+    );
     let (Some(_), Some(qpn), Some(psn), Some(gid)) = fields else {
         return Err(wrong("a field that is no such number"));
     };
@@ -354,11 +361,26 @@ mod tests {
     #[test]
     fn what_is_no_description_is_named() {
         for (text, said) in [
-            (&b"GET / HTTP/1.1\r\nHost: 192.0.2.2\r\nAccept: */*\r\n\r\n.."[..], "no zero byte"),
-            (b"0000:000011:abcdef:0000000000000000000000000000000000\0", "no such number"),
-            (b"0000:000011:abcdex:00000000000000000000ffffc0000201\0", "no such number"),
-            (b"0000-000011-abcdef-00000000000000000000ffffc0000201\0", "not four fields"),
-            (b"0000:000011:abcdef:00000000000000000000000000000000\0", "-g 1"),
+            (
+                &b"GET / HTTP/1.1\r\nHost: 192.0.2.2\r\nAccept: */*\r\n\r\n.."[..],
+                "no zero byte",
+            ),
+            (
+                b"0000:000011:abcdef:0000000000000000000000000000000000\0",
+                "no such number",
+            ),
+            (
+                b"0000:000011:abcdex:00000000000000000000ffffc0000201\0",
+                "no such number",
+            ),
+            (
+                b"0000-000011-abcdef-00000000000000000000ffffc0000201\0",
+                "not four fields",
+            ),
+            (
+                b"0000:000011:abcdef:00000000000000000000000000000000\0",
+                "-g 1",
+            ),
         ] {
             let wrong = read_description(text).unwrap_err();
             assert!(wrong.contains(said), "{wrong}");

@@ -52,7 +52,11 @@ impl Stack {
         let mut interface = Interface::new(config, &mut frames, Instant::ZERO);
         interface.update_ip_addrs(|list| {
             for address in addresses {
-                let bits = if address.is_ipv6() { PREFIX_V6 } else { PREFIX_V4 };
+                let bits = if address.is_ipv6() {
+                    PREFIX_V6
+                } else {
+                    PREFIX_V4
+                };
                 // There is room for four.
                 let _ = list.push(IpCidr::new((*address).into(), bits));
             }
@@ -123,12 +127,19 @@ impl Stack {
     /// Sends bytes, as one segment if they fit in one. Returns whether there was room for all.
     pub fn write(&mut self, bytes: &[u8]) -> bool {
         let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
-        socket.send_slice(bytes).is_ok_and(|sent| sent == bytes.len())
+        socket
+            .send_slice(bytes)
+            .is_ok_and(|sent| sent == bytes.len())
     }
 
     /// Sends no more.
     pub fn close(&mut self) {
         self.sockets.get_mut::<Socket<'_>>(self.socket).close();
+    }
+
+    /// Resets the connection.
+    pub fn abort(&mut self) {
+        self.sockets.get_mut::<Socket<'_>>(self.socket).abort();
     }
 
     /// Gives the stack a frame.

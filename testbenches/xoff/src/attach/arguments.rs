@@ -16,7 +16,8 @@ use super::cable::Place;
 const HELP: &str = "\
 The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
-it. Simulated time keeps pace with the clock on the wall; what the simulation is too slow for is left out of it.
+it. Simulated time keeps the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is too \
+slow for it, simulated time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.
@@ -77,6 +78,9 @@ pub struct AttachArgs {
     /// Write waves of the NIC, for a window of simulated time or the whole run: 1ms-1.1ms
     #[arg(long, value_name = "FROM-UNTIL", num_args = 0..=1, default_missing_value = "all")]
     pub waves: Option<Window>,
+    /// Simulated seconds a second on the wall: less than 1 leaves a slow peer more time before the NIC sends again
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = pace)]
+    pub pace: f64,
     /// Seconds to wait for the peer, and for its next frame
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
@@ -174,6 +178,9 @@ pub struct PerftestArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub iters: u64,
+    /// Receive buffers that a server of SENDs keeps posted
+    #[arg(short, long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub rx_depth: u64,
     /// Use a key, or as the server tell one, that no memory has
     #[arg(long)]
     pub wrong_key: bool,
@@ -187,10 +194,20 @@ impl PerftestArgs {
             size: self.size,
             mtu: self.mtu,
             iterations: self.iters,
+            buffers: self.rx_depth,
             port: self.port,
             wrong_key: self.wrong_key,
         }
     }
+}
+
+/// Reads the pace of simulated time.
+fn pace(text: &str) -> Result<f64, String> {
+    let pace = text
+        .parse()
+        .ok()
+        .filter(|pace| (0.001..=1000.0).contains(pace));
+    pace.ok_or_else(|| format!("'{text}': expected a number from 0.001 to 1000"))
 }
 
 /// Reads a path MTU.

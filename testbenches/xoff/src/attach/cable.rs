@@ -286,7 +286,10 @@ fn read_frame(stream: &mut impl Read) -> Result<Vec<u8>, String> {
         return Err("the peer closed the cable".into());
     }
     if read < length.len() {
-        return Err(format!("the peer closed the cable within a length, {:02x?}", &length[..read]));
+        return Err(format!(
+            "the peer closed the cable within a length, {:02x?}",
+            &length[..read]
+        ));
     }
     let bytes = u32::from_be_bytes(length) as usize;
     if !(HEADER_BYTES..=MAX_FRAME_BYTES).contains(&bytes) {
@@ -299,7 +302,9 @@ fn read_frame(stream: &mut impl Read) -> Result<Vec<u8>, String> {
     let read = whole(stream, &mut frame)?;
     match read == bytes {
         true => Ok(frame),
-        false => Err(format!("the peer closed the cable behind {read} of {bytes} bytes of a frame")),
+        false => Err(format!(
+            "the peer closed the cable behind {read} of {bytes} bytes of a frame"
+        )),
     }
 }
 
@@ -346,10 +351,16 @@ mod tests {
         let frame = [&[0, 0, 0, 14][..], &[7; 14]].concat();
         let mut stream = &frame[..];
         assert_eq!(read_frame(&mut stream), Ok(vec![7; 14]));
-        assert_eq!(read_frame(&mut stream), Err("the peer closed the cable".into()));
+        assert_eq!(
+            read_frame(&mut stream),
+            Err("the peer closed the cable".into())
+        );
         for (bytes, said) in [
             (&[0, 0][..], "within a length, [00, 00]"),
-            (&[0, 0, 0, 13], "the length [00, 00, 00, 0d], 13 bytes; a frame of 14 to 16000"),
+            (
+                &[0, 0, 0, 13],
+                "the length [00, 00, 00, 0d], 13 bytes; a frame of 14 to 16000",
+            ),
             (&[0xFF; 4], "4294967295 bytes"),
             (&[0, 0, 0, 60, 1, 2, 3], "behind 3 of 60 bytes"),
         ] {

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use xoff_network::attach::{Attached, Ended};
 use xoff_sim::time::{Duration, Time};
 
-use super::cable::{Came, Cable};
+use super::cable::{Cable, Came};
 use super::recording::Recording;
 use crate::interruption::interrupted;
 
@@ -35,7 +35,8 @@ pub(super) enum End {
     Interrupted,
 }
 
-/// Runs until the tool has ended and the peer is silent. A peer is waited for so long at most.
+/// Runs until the tool has ended and the peer is silent, at a pace in simulated seconds a second on the wall. A peer is
+/// waited for so long at most.
 ///
 /// # Errors
 ///
@@ -45,8 +46,9 @@ pub(super) fn drive(
     cable: &mut Cable,
     recording: &mut Recording,
     wait: Wall,
+    pace: f64,
 ) -> anyhow::Result<End> {
-    let mut pace = Pace::new();
+    let mut pace = Pace::new(pace);
     let mut heard = Instant::now();
     let mut over: Option<Instant> = None;
     loop {
@@ -74,7 +76,10 @@ pub(super) fn drive(
             if let Err(error) = cable.send(&frame)
                 && over.is_none()
             {
-                return Err(lost(attached, &format!("a frame could not be sent: {error}")));
+                return Err(lost(
+                    attached,
+                    &format!("a frame could not be sent: {error}"),
+                ));
             }
         }
         let silent = heard.elapsed();
@@ -83,7 +88,10 @@ pub(super) fn drive(
             None if *attached.ended() != Ended::Running => over = Some(Instant::now()),
             None if silent >= wait => {
                 let seconds = wait.as_secs();
-                return Err(lost(attached, &format!("no frame of the peer in {seconds} s")));
+                return Err(lost(
+                    attached,
+                    &format!("no frame of the peer in {seconds} s"),
+                ));
             }
             _ => {}
         }
@@ -97,14 +105,17 @@ fn lost(attached: &Attached, why: &str) -> anyhow::Error {
 
 /// The clock on the wall, as the simulation follows it.
 struct Pace {
+    /// Simulated seconds a second.
+    pace: f64,
     last: Instant,
     /// Time that has passed on the wall and not in the simulation.
     owed: Duration,
 }
 
 impl Pace {
-    fn new() -> Self {
+    fn new(pace: f64) -> Self {
         Self {
+            pace,
             last: Instant::now(),
             owed: Duration::ZERO,
         }
@@ -112,17 +123,17 @@ impl Pace {
 
     fn look(&mut self) {
         let now = Instant::now();
-        let passed = u64::try_from((now - self.last).as_nanos()).unwrap_or(u64::MAX);
+        let passed = (now - self.last).mul_f64(self.pace).as_nanos();
         self.last = now;
-        let passed = Duration::from_ps(passed.saturating_mul(PS_PER_NS));
-        self.owed += passed;
+        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
+        self.owed += Duration::from_ps(passed.saturating_mul(PS_PER_NS));
     }
 
     /// How long may be waited for a frame.
     fn pause(&mut self, attached: &mut Attached) -> Wall {
         let idle = (attached.next_event()).map(|at| at.saturating_since(attached.now()));
         let idle = idle.map_or(LONG, |it| {
-            Wall::from_nanos(it.saturating_sub(self.owed).as_ps() / PS_PER_NS)
+            Wall::from_nanos(it.saturating_sub(self.owed).as_ps() / PS_PER_NS).div_f64(self.pace)
         });
         idle.clamp(SHORT, LONG)
     }
@@ -131,7 +142,9 @@ impl Pace {
     fn until(&mut self, attached: &mut Attached) -> Time {
         self.look();
         let now = attached.now();
-        let next = attached.next_event().map_or(now + self.owed, |at| at.max(now));
+        let next = attached
+            .next_event()
+            .map_or(now + self.owed, |at| at.max(now));
         let until = (now + self.owed).min(next + SLICE);
         let left = self.owed.saturating_sub(until.saturating_since(now));
         self.owed = left.min(BEHIND);

@@ -112,7 +112,7 @@ fn attach(
     };
     match cable {
         None => Ok(End::Interrupted),
-        Some(mut cable) => drive::drive(attached, &mut cable, recording, wait),
+        Some(mut cable) => drive::drive(attached, &mut cable, recording, wait, arguments.pace),
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) fn write(summary: &Summary, out: &Path, streams: &mut Streams) -> io:
         format!(", {evaluated} of {all} cycles evaluated")
     });
     let wall = summary.wall_s;
-    writeln!(streams.out, "time: {} simulated, {wall:.1} s on the wall{cycles}", report.duration)?;
+    writeln!(
+        streams.out,
+        "time: {} simulated, {wall:.1} s on the wall{cycles}",
+        report.duration
+    )?;
     writeln!(streams.out, "results: {}", out.display())?;
     let (ink, verdict) = match &report.ended {
         Ended::Complete => (Ink::Good, "complete".to_owned()),
@@ -56,7 +60,13 @@ fn frames(report: &Report, streams: &mut Streams) -> io::Result<()> {
         row(Ink::Warning, &format!("dropped: {reason}"), *count);
     }
     for (name, count) in &report.counters {
-        let told = ["resent_out", "timeouts", "duplicates_in", "gaps_in", "no_buffer"];
+        let told = [
+            "resent_out",
+            "timeouts",
+            "duplicates_in",
+            "gaps_in",
+            "no_buffer",
+        ];
         if told.contains(name) {
             row(Ink::Plain, &format!("NIC: {name}"), *count);
         }

@@ -67,7 +67,13 @@ impl Cable {
     fn both(&self, server: &[&str], client: &[&str]) -> [Came; 2] {
         let server = self.end("server", server);
         self.listened();
-        let other = ["--connect", "--mac", "02:00:00:00:00:01", "--ip", "192.0.2.1"];
+        let other = [
+            "--connect",
+            "--mac",
+            "02:00:00:00:00:01",
+            "--ip",
+            "192.0.2.1",
+        ];
         let client = self.end("client", &[&other, client].concat());
         [server, client].map(|end| end.join().unwrap())
     }
@@ -99,7 +105,10 @@ fn a_message_goes_to_and_fro() {
     complete(&ends, [20, 20]);
     let [server, client] = ends.map(|(_, summary)| summary);
     // What the server got is what it sent back.
-    assert_eq!(server["messages"]["checksum"], client["messages"]["checksum"]);
+    assert_eq!(
+        server["messages"]["checksum"],
+        client["messages"]["checksum"]
+    );
     assert_eq!(server["peer"][0], "192.0.2.1");
     assert_eq!(server["frames_in"], client["frames_out"]);
     // Five packets each way, and their ACKs.
@@ -112,7 +121,13 @@ fn a_message_goes_to_and_fro() {
 fn what_is_lost_is_sent_again() {
     let cable = Cable::new();
     let tool = ["ibv_rc_pingpong", "-s", "20000", "-n", "10"];
-    let faults = ["--model", "--fault-in", "opcode 1, skip 7, shots 1: drop", "--fault-out", "opcode 1, skip 30, shots 1: corrupt"];
+    let faults = [
+        "--model",
+        "--fault-in",
+        "opcode 1, skip 7, shots 1: drop",
+        "--fault-out",
+        "opcode 1, skip 30, shots 1: corrupt",
+    ];
     let client = [&["--model"], &tool[..], &["192.0.2.2"]].concat();
     let ends = cable.both(&[&faults[..], &tool].concat(), &client);
     complete(&ends, [10, 10]);
@@ -120,7 +135,10 @@ fn what_is_lost_is_sent_again() {
     assert_eq!(server["dropped"]["fault_in.lost"], 1);
     assert_eq!(server["dropped"]["fault_out.bad_fcs"], 1);
     for (_, summary) in &ends {
-        assert!(summary["counters"]["resent_out"].as_u64().unwrap() > 0, "{summary:#}");
+        assert!(
+            summary["counters"]["resent_out"].as_u64().unwrap() > 0,
+            "{summary:#}"
+        );
     }
     cable.check("server");
 }
@@ -142,7 +160,14 @@ fn perftests_tools_are_spoken_too() {
 fn a_wrong_key_is_refused() {
     let cable = Cable::new();
     let server = ["--model", "--wait", "3", "ib_write_bw", "-n", "5"];
-    let client = ["--model", "ib_write_bw", "-n", "5", "--wrong-key", "192.0.2.2"];
+    let client = [
+        "--model",
+        "ib_write_bw",
+        "-n",
+        "5",
+        "--wrong-key",
+        "192.0.2.2",
+    ];
     let [(server, _), (client, summary)] = cable.both(&server, &client);
     assert_eq!(client, Ok(Outcome::Failed));
     let why = summary["ended"]["failed"].as_str().unwrap();
@@ -190,7 +215,12 @@ fn peers_that_are_none_end_it_in_order() {
     refused(drop, &["the peer closed the cable", waited]);
     refused(
         |mut stream| stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap(),
-        &["behind 0 frames, at byte 0", "[47, 45, 54, 20]", "14 to 16000 bytes", waited],
+        &[
+            "behind 0 frames, at byte 0",
+            "[47, 45, 54, 20]",
+            "14 to 16000 bytes",
+            waited,
+        ],
     );
     let frame = [&[0, 0, 0, 60][..], &[0xFF; 60]].concat();
     refused(
@@ -231,10 +261,18 @@ fn nobody_else_may_write_to_the_socket() {
     end.join().unwrap().0.unwrap_err();
 
     let _listener = UnixListener::bind(cable.socket()).unwrap();
-    let error = cable.end("taken", &arguments).join().unwrap().0.unwrap_err();
+    let error = cable
+        .end("taken", &arguments)
+        .join()
+        .unwrap()
+        .0
+        .unwrap_err();
     assert!(error.contains("there is something already"), "{error}");
     fs::set_permissions(cable.socket(), fs::Permissions::from_mode(0o666)).unwrap();
     let connect = [&["--connect"], &arguments[..]].concat();
     let error = cable.end("open", &connect).join().unwrap().0.unwrap_err();
-    assert!(error.contains("its mode is 666") && error.contains("chmod o-w"), "{error}");
+    assert!(
+        error.contains("its mode is 666") && error.contains("chmod o-w"),
+        "{error}"
+    );
 }
