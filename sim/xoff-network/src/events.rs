@@ -15,8 +15,8 @@ use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 use crate::convergence::Converged;
 use crate::plan::Plan;
 use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
-use crate::scenario::{Action, Connection, Scenario};
-use crate::{Simulation, Station};
+use crate::scenario::{Action, Connection, Scenario, entry_of};
+use crate::{FlowEnds, Simulation, Station};
 
 /// Events that are still to happen, by time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -336,6 +336,19 @@ impl Simulation {
                     self.of_switch(NodeId(number), set);
                 }
             }
+        }
+    }
+
+    /// Lets the application post messages of the flows of an entry from now on, or keeps it from that.
+    pub(crate) fn set_posting(&mut self, entry: &str, posting: bool) {
+        let of_entry = |(_, flow): &(usize, &FlowEnds)| entry_of(&flow.name) == entry;
+        let flows = self.flows().iter().enumerate().filter(of_entry);
+        let flows: Vec<(NodeId, u32)> = flows
+            .map(|(place, flow)| (flow.from, place as u32))
+            .collect();
+        let now = self.now();
+        for (host, flow) in flows {
+            self.of_host(host, |host| host.set_stopped(flow, now, !posting));
         }
     }
 

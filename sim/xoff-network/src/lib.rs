@@ -23,6 +23,9 @@
 //! | [`mod@shadow`] | a NIC in the place of an end of a captured conversation |
 //! | [`messages`] | when each message began and ended |
 //! | [`answer`] | what a run shows, in a sentence, and the settings that cure it |
+//! | [`mod@watch`] | pauses and availability of servers, interval by interval, with alarms |
+//! | [`mod@audit`] | what devices use, against what was wanted and against their neighbours |
+//! | [`mod@onboarding`] | traffic that is let in stage by stage |
 //! | [`words`] | quantities in sentences |
 //! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
@@ -31,6 +34,7 @@
 pub mod answer;
 pub mod attach;
 mod bench;
+pub mod audit;
 mod convergence;
 pub mod detect;
 pub mod endpoint;
@@ -40,6 +44,7 @@ pub mod judge;
 pub mod messages;
 pub mod metrics;
 pub mod on_links;
+pub mod onboarding;
 pub mod plan;
 pub mod prelude;
 #[cfg(test)]
@@ -53,6 +58,7 @@ pub mod station;
 mod tcp;
 #[cfg(test)]
 mod testing;
+pub mod watch;
 pub mod words;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};

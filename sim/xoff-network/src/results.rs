@@ -6,11 +6,14 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::time::Time;
 
 use crate::answer::Answer;
-use crate::detect::unpaused;
+use crate::audit::Auditor;
+use crate::detect::{Probes, probes, unpaused};
 use crate::judge::{UnknownMetric, judge_all};
 use crate::metrics::jobs::rounds;
 use crate::metrics::{dropped, lost_on_links, nic_cycles};
+use crate::onboarding::{Gatekeeper, Stage};
 use crate::scenario::Scenario;
+use crate::watch::{ServerWatch, Servers};
 use crate::{Run, Simulation};
 
 /// Whole nanoseconds since the start.
@@ -103,6 +106,15 @@ pub struct Summary {
     /// What detectors found, the gravest first.
     #[serde(default)]
     pub findings: Vec<Finding>,
+    /// What probes of Pingmesh met, from the nearest reach on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Probes>,
+    /// What the watch over servers saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Servers>,
+    /// The stages in which flows were let in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub onboarding: Vec<Stage>,
     /// What flows did together, round by round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
@@ -137,7 +149,25 @@ impl Summary {
         let unpaused = on_its_own.then(|| unpaused::note(simulation)).flatten();
         let finite = metrics.iter().filter(|(_, value)| value.is_finite());
         let (nic_cycles, nic_cycles_evaluated) = nic_cycles(simulation);
-        let findings = run.recorder.detector().findings(simulation);
+        let mut findings = run.recorder.detector().findings(simulation);
+        findings.extend(
+            run.recorder
+                .gatekeeper()
+                .into_iter()
+                .flat_map(Gatekeeper::findings),
+        );
+        findings.extend(
+            run.recorder
+                .auditor()
+                .into_iter()
+                .flat_map(Auditor::findings),
+        );
+        findings.extend(
+            run.recorder
+                .watch()
+                .into_iter()
+                .flat_map(ServerWatch::findings),
+        );
         let drops = drops(simulation);
         Ok(Self {
             answer: Some(Answer::of(run, scenario, &metrics, (&findings, &drops))),
@@ -159,6 +189,10 @@ impl Summary {
             faults: simulation.faults(scenario),
             injections: simulation.injections(scenario),
             jobs: jobs(simulation, run.recorder.from()),
+            probes: probes(simulation),
+            onboarding: (run.recorder.gatekeeper())
+                .map_or(Vec::new(), |gatekeeper| gatekeeper.stages().to_vec()),
+            servers: run.recorder.watch().map(ServerWatch::servers),
             findings,
             notes: simulation.notes().iter().cloned().chain(unpaused).collect(),
             ..Self::default()
@@ -398,6 +432,12 @@ pub enum FindingKind {
     BlackHole,
     /// What probes of Pingmesh tell.
     Probes,
+    /// What the watch over servers saw.
+    Servers,
+    /// Settings that are not as they were wanted, or not as at the other end of a link.
+    Audit,
+    /// Where onboarding was stopped.
+    Onboarding,
     /// Frames that break a standard.
     Violation,
     /// Frames that break a standard, as the scenario says that they do.
@@ -416,6 +456,9 @@ impl FindingKind {
             Self::FailedQps => "failed QPs",
             Self::BlackHole => "black hole",
             Self::Probes => "pingmesh",
+            Self::Servers => "servers",
+            Self::Audit => "audit",
+            Self::Onboarding => "onboarding",
             Self::Violation => "violation",
             Self::ByDesign => "by design",
         }
@@ -447,6 +490,15 @@ impl FindingKind {
             }
             Self::Probes => {
                 "What probes alone tell, without a look into switches and NICs: the smallest place that bad pairs have in common."
+            }
+            Self::Servers => {
+                "What the watch over servers saw: whose pauses were above its alarms, and how many servers were available."
+            }
+            Self::Audit => {
+                "A device uses something else than was wanted, or the two ends of a link do not use the same. It was found when the time says, whether or not it did harm."
+            }
+            Self::Onboarding => {
+                "A stage of the onboarding was not let in, or was stopped, and those behind it never began."
             }
             Self::Violation => {
                 "A frame breaks a rule of a standard: docs/monitors.md has the rules."

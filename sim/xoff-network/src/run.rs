@@ -7,7 +7,9 @@ use xoff_sim::kernel::Record;
 use xoff_sim::time::{Duration, Time};
 
 use crate::metrics::Recorder;
+use crate::onboarding::Gatekeeper;
 use crate::scenario::Scenario;
+use crate::watch::ServerWatch;
 use crate::{Endpoints, Simulation, SimulationError};
 
 /// Why an observer cannot go on, such as a full disk.
@@ -79,8 +81,16 @@ impl Run {
         );
         // From here on switches keep account.
         simulation.take_levels();
+        let mut recorder =
+            Recorder::with(&simulation, scenario.detect).watching(&simulation, scenario.watch);
+        if scenario.audit.is_some() {
+            recorder = recorder.auditing(&simulation, &*scenario.expanded()?);
+        }
+        if let Some(onboarding) = &scenario.onboarding {
+            recorder.onboard(&mut simulation, onboarding.clone());
+        }
         Ok(Self {
-            recorder: Recorder::with(&simulation, scenario.detect),
+            recorder,
             next_sample: Time::ZERO + sampling,
             sampling,
             next_window: Time::ZERO + window,
@@ -111,8 +121,8 @@ impl Run {
         self.now() >= self.end
     }
 
-    /// Runs to the next sample, the end of a window of rates, the start of the measured window, the end or `stop`,
-    /// whichever is first, and returns that time. `observe` is given what happens at tapped ports.
+    /// Runs to the next sample, the end of a window of rates or of an interval of the watch over servers, the judgement of a
+    /// stage, the start of the measured window, the end or `stop`, whichever is first, and returns that time. `observe` is given what happens at tapped ports.
     ///
     /// # Errors
     ///
@@ -123,8 +133,12 @@ impl Run {
         observe: impl FnMut(&[Record]),
     ) -> Result<Time, SimulationError> {
         let begins = (self.now() < self.measure_from).then_some(self.measure_from);
+        let watched = self.recorder.watch().map(ServerWatch::due);
+        let judged = self.recorder.gatekeeper().and_then(Gatekeeper::due);
         let until = begins
             .map_or(self.next_sample, |begins| begins.min(self.next_sample))
+            .min(watched.unwrap_or(self.end))
+            .min(judged.unwrap_or(self.end))
             .min(self.next_window)
             .min(self.end)
             .min(stop);
@@ -136,9 +150,17 @@ impl Run {
             self.recorder.end_window(&self.simulation);
             self.next_window = until + self.window;
         }
-        if until == self.next_sample || until == self.end {
+        if Some(until) == watched {
+            self.recorder.end_interval(&self.simulation);
+        }
+        if until == self.next_sample || until == self.end || Some(until) == judged {
             self.recorder.sample(&mut self.simulation);
+        }
+        if until == self.next_sample || until == self.end {
             self.next_sample = until + self.sampling;
+        }
+        if Some(until) == judged {
+            self.recorder.judge_stage(&mut self.simulation);
         }
         Ok(until)
     }

@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 22] = [
+pub const BUILT_IN: [(&str, &str); 24] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -62,6 +62,11 @@ pub const BUILT_IN: [(&str, &str); 22] = [
     ),
     ("latency", include_str!("../../scenarios/latency.toml")),
     ("pingmesh", include_str!("../../scenarios/pingmesh.toml")),
+    (
+        "onboarding",
+        include_str!("../../scenarios/onboarding.toml"),
+    ),
+    ("late-cnps", include_str!("../../scenarios/late-cnps.toml")),
 ];
 
 /// A scenario that cannot be used.
@@ -261,6 +266,15 @@ impl Source {
         }
         ns3_files::read(&mut scenario, &self.folder);
         let mut found = scenario.check().err().map_or(Vec::new(), |found| found.0);
+        if !table.contains_key("flows") && scenario.pingmesh.is_none() && scenario.inject.is_empty()
+        {
+            found.push(Issue {
+                key: "flows".into(),
+                message:
+                    "there are none: name some, or send probes by `pingmesh.interval = \"100 us\"`"
+                        .into(),
+            });
+        }
         for (place, entry) in scenario.inject.iter_mut().enumerate() {
             match captured(entry, &self.folder) {
                 Ok(frames) => entry.frames = Some(frames),

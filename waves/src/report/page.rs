@@ -6,6 +6,7 @@ mod findings;
 mod first;
 mod flows;
 mod jobs;
+mod servers;
 
 use super::chart::{self, Frame};
 use super::data::{Chart, Report};
@@ -35,6 +36,9 @@ impl Report {
                 }
                 (findings::findings(&summary.findings))
                 (notes(&summary.notes))
+                (servers::stages(&summary.onboarding))
+                (servers::probes(&summary.probes))
+                (servers::servers(summary.servers.as_ref()))
                 (about(self))
                 (links(self))
                 (charts(self))
@@ -396,6 +400,7 @@ fn contents(file: &str) -> Option<&'static str> {
         results::FLOWS => "a row for each message, or each flow of a workload",
         results::METRICS => "a row for each metric, with its unit",
         results::SPANS => "when each port was paused",
+        results::SERVERS => "each interval of a server in which it was not quiet",
         results::PICTURE => "the first chart",
         results::CAPTURE => "the captured frames",
         _ => return None,

@@ -7,6 +7,7 @@
 //! | `flows.csv` | a row for each message, or each flow of a workload: when it began and ended, and its slowdown |
 //! | `metrics.csv` | a row for each metric, with its unit in a column of its own |
 //! | `spans.csv` | the spans of charts that have them: when each port was paused |
+//! | `servers.csv` | with a watch over servers, a row for each interval of a server in which it was not quiet |
 //! | `report.html` | [`Report::html`]: the same for people |
 //! | `goodput.svg` | the first chart |
 //!
@@ -18,6 +19,7 @@ mod error;
 mod flows;
 mod metrics;
 mod series;
+mod servers;
 mod spans;
 
 use std::fs::{File, TryLockError};
@@ -38,6 +40,8 @@ pub const FLOWS: &str = "flows.csv";
 pub const METRICS: &str = "metrics.csv";
 /// The name of the file with spans of time.
 pub const SPANS: &str = "spans.csv";
+/// The name of the file with servers, interval by interval.
+pub const SERVERS: &str = "servers.csv";
 /// The name of the page.
 pub const REPORT: &str = "report.html";
 
@@ -94,7 +98,10 @@ impl OutDir {
             return Ok(());
         };
         // Summaries of version 1 list no files, so the standard ones are always removed.
-        let always = [SERIES, FLOWS, METRICS, SPANS, REPORT, PICTURE, CAPTURE].map(String::from);
+        let always = [
+            SERIES, FLOWS, METRICS, SPANS, SERVERS, REPORT, PICTURE, CAPTURE,
+        ]
+        .map(String::from);
         let files = always
             .into_iter()
             .chain(earlier.files)
@@ -137,8 +144,8 @@ impl OutDir {
         self.path.join(name)
     }
 
-    /// Writes `series.csv`, `flows.csv`, `metrics.csv`, `spans.csv` if a chart has any, `goodput.svg` (the first chart),
-    /// `report.html` and finally `summary.json`, and returns the path of the page.
+    /// Writes `series.csv`, `flows.csv`, `metrics.csv`, `spans.csv` if a chart has any, `servers.csv` if servers
+    /// were watched, `goodput.svg` (the first chart), `report.html` and finally `summary.json`, and returns the path of the page.
     ///
     /// Of the summary's files, those that do not exist are left out.
     ///
@@ -153,6 +160,9 @@ impl OutDir {
         })?;
         if report.charts.iter().any(|chart| !chart.bands.is_empty()) {
             self.write_spans(&report.charts)?;
+        }
+        if let Some(servers) = &report.summary.servers {
+            self.write(SERVERS, |file| servers::write(file, &servers.rows))?;
         }
         if let Some(first) = report.charts.first() {
             self.write_chart(PICTURE, first)?;

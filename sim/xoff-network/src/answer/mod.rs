@@ -168,8 +168,16 @@ impl<'a> Seen<'a> {
 
     /// What there is to say when nothing broke.
     fn whole(&self) -> String {
-        let goodput = match self.total(Quantity::GoodputGbps) {
-            rate if rate > 0.0 => format!("{} of payload arrive", gbps(rate)),
+        let probes = self
+            .simulation
+            .series()
+            .iter()
+            .filter(|series| series.probes);
+        let probes = probes.flat_map(|series| &self.simulation.flows()[series.flows.clone()]);
+        let answered = probes.map(|flow| self.simulation.sender(flow).delivered().len() as u64);
+        let goodput = match (self.total(Quantity::GoodputGbps), answered.sum()) {
+            (rate, _) if rate > 0.0 => format!("{} of payload arrive", gbps(rate)),
+            (_, 1_u64..) => "all probes are answered".into(),
             _ => "no payload in the measured window".into(),
         };
         let drops = match self.total(Quantity::Drops) {

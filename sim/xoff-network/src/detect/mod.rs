@@ -73,6 +73,7 @@ pub(crate) use findings::MOST_CONGESTED;
 pub use graph::Root;
 pub(crate) use pauses::Totals;
 pub use pauses::{LinkClass, LinkPauses, Span};
+pub use pingmesh::{Failure, Probes, probes};
 pub use storms::Storm;
 pub use victims::Victim;
 

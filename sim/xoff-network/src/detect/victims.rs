@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::headers::{Headers, IpFields};
-use xoff_sim::kernel::PortId;
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::QpSettings;
 use xoff_sim::switch::forwarding::Verdict;
 use xoff_sim::time::{Duration, Time};
@@ -42,7 +42,7 @@ impl Victim {
 const PATH_AGE: usize = 16;
 
 /// A link of a path, and the port of its node where frames of the flow arrive; `None` at the sender.
-type Hop = (LinkClass, Option<PortId>);
+pub(super) type Hop = (LinkClass, Option<PortId>);
 
 /// The flows that stood in a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,15 +81,36 @@ fn headers(qp: &QpSettings) -> Headers {
 
 /// The links that a flow's data takes now, by the switches' tables, each with the port where they arrive at its
 /// node. After a switch that floods, all of its links.
-pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<(LinkClass, Option<PortId>)> {
+pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<Hop> {
+    path_of(simulation, flow.source, flow.class, headers(&flow.qp))
+}
+
+/// The links that a flow's answers take now, if they have its class and its DSCP. Empty if no flow starts where they do,
+/// for then it is not known which router they are sent to.
+pub(super) fn path_back(simulation: &Simulation, flow: &FlowEnds) -> Vec<Hop> {
+    let mut flows = simulation.flows().iter();
+    let Some(other) = flows.find(|other| other.source == flow.target) else {
+        return Vec::new();
+    };
+    let mut headers = headers(&flow.qp);
+    headers.dst = other.qp.peer.mac;
+    headers.src = other.qp.own.mac;
+    if let Some(ip) = &mut headers.ip {
+        std::mem::swap(&mut ip.src, &mut ip.dst);
+    }
+    path_of(simulation, flow.target, flow.class, headers)
+}
+
+/// The links that a frame takes now that a host sends.
+fn path_of(simulation: &Simulation, from: NodeId, class: u8, headers: Headers) -> Vec<Hop> {
     let network = simulation.network();
     let first = LinkClass {
-        node: flow.source,
+        node: from,
         port: PortId(0),
-        class: flow.class,
+        class,
     };
     let mut path = vec![(first, None)];
-    let mut ahead = vec![(first, headers(&flow.qp))];
+    let mut ahead = vec![(first, headers)];
     while let Some((link, headers)) = ahead.pop() {
         let Some((node, arrived)) = network.peer(link.node, link.port) else {
             continue;

@@ -214,6 +214,14 @@ quantities! {
     MeasuredVictims = "measured_victims", Network;
     /// Places whose probes of Pingmesh have no answers, late ones or lost ones, since the start: findings tell which.
     PingmeshFaults = "pingmesh_faults", Network;
+    /// Servers whose pauses were above the alarm of `watch` in an interval, since the start; 0 without that key.
+    ServerAlarms = "server_alarms", Network;
+    /// The most servers that were unavailable in an interval of `watch`, since the start; 0 without that key.
+    ServersUnavailable = "servers_unavailable", Network;
+    /// Settings of devices and of ends of links that were not as wanted by `audit`, since the start; 0 without that key.
+    AuditDifferences = "audit_differences", Network;
+    /// Stages of `onboarding` that were let in; 0 without that key.
+    StagesBegun = "stages_begun", Network;
     /// Packets marked with congestion experienced (ECN), those that came marked not counted.
     EcnMarked = "ecn_marked", Switch total;
     /// Congestion notification packets sent.

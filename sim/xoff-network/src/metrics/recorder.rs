@@ -14,8 +14,11 @@ use super::credit::Credits;
 use super::measure::{self, Metrics};
 use super::windows::{Windows, wire_times};
 use super::{Metric, Quantity};
+use crate::audit::Auditor;
 use crate::detect::{Detector, LinkClass, Thresholds};
-use crate::scenario::Series;
+use crate::onboarding::Gatekeeper;
+use crate::scenario::{Onboarding, Scenario, Series, Watch};
+use crate::watch::ServerWatch;
 use crate::{FlowEnds, Simulation, Station};
 
 /// What a value was in the interval that ends at a sample. Least and greatest of a rate are those of windows of a fixed
@@ -157,6 +160,9 @@ pub struct Recorder {
     tallied: Tally,
     /// Pause time of each link until the last sample.
     paused: BTreeMap<LinkClass, Duration>,
+    watch: Option<ServerWatch>,
+    auditor: Option<Auditor>,
+    gatekeeper: Option<Gatekeeper>,
 }
 
 impl Recorder {
@@ -202,6 +208,59 @@ impl Recorder {
             dropped: dropped(simulation),
             tallied: Tally::of(simulation),
             paused: BTreeMap::new(),
+            watch: None,
+            auditor: None,
+            gatekeeper: None,
+        }
+    }
+
+    /// Watches the servers from now on.
+    #[must_use]
+    pub fn watching(mut self, simulation: &Simulation, settings: Option<Watch>) -> Self {
+        self.watch = settings.map(|settings| ServerWatch::new(simulation, settings));
+        self
+    }
+
+    /// Audits the configuration of an [expanded](crate::scenario::Scenario::expanded) scenario from now on, at every sample.
+    #[must_use]
+    pub fn auditing(mut self, simulation: &Simulation, scenario: &Scenario) -> Self {
+        let wanted = scenario.audit.clone();
+        self.auditor = wanted.map(|wanted| Auditor::new(simulation, scenario, wanted));
+        self
+    }
+
+    /// The audit, if there is one.
+    pub const fn auditor(&self) -> Option<&Auditor> {
+        self.auditor.as_ref()
+    }
+
+    /// Lets flows in stage by stage from now on. The audit and the watch have begun before.
+    pub fn onboard(&mut self, simulation: &mut Simulation, settings: Onboarding) {
+        self.gatekeeper = Some(Gatekeeper::new(simulation, self, settings));
+    }
+
+    /// The stages in which flows are let in, if there are any.
+    pub const fn gatekeeper(&self) -> Option<&Gatekeeper> {
+        self.gatekeeper.as_ref()
+    }
+
+    /// Judges the stage that runs now.
+    pub fn judge_stage(&mut self, simulation: &mut Simulation) {
+        if let Some(mut gatekeeper) = self.gatekeeper.take() {
+            gatekeeper.judge(simulation, self);
+            self.gatekeeper = Some(gatekeeper);
+        }
+    }
+
+    /// The watch over servers, if there is one.
+    pub const fn watch(&self) -> Option<&ServerWatch> {
+        self.watch.as_ref()
+    }
+
+    /// Ends the interval of the watch over servers now.
+    pub fn end_interval(&mut self, simulation: &Simulation) {
+        if let Some(watch) = &mut self.watch {
+            watch.end_interval(simulation);
         }
     }
 
@@ -232,6 +291,9 @@ impl Recorder {
         let simulation = &*simulation;
         self.credits.credit(simulation);
         self.detector.observe(simulation);
+        if let Some(auditor) = &mut self.auditor {
+            auditor.look(simulation);
+        }
         self.sampled_at = now;
         let ps = elapsed.as_ps() as f64;
         let samples = &mut self.samples;
@@ -315,6 +377,23 @@ impl Recorder {
         metrics.extend(measure::detected(&self.detector));
         let faults = self.detector.probed(simulation).len();
         metrics.insert(Metric::network(Quantity::PingmeshFaults), faults as f64);
+        let (alarms, unavailable) = self.watch.as_ref().map_or((0, 0), ServerWatch::worst);
+        metrics.insert(Metric::network(Quantity::ServerAlarms), alarms as f64);
+        metrics.insert(
+            Metric::network(Quantity::ServersUnavailable),
+            unavailable as f64,
+        );
+        let differences = self
+            .auditor
+            .as_ref()
+            .map_or(0, |auditor| auditor.differences().count());
+        let stages = self.gatekeeper.as_ref().map_or(0, Gatekeeper::begun);
+        for (quantity, count) in [
+            (Quantity::AuditDifferences, differences),
+            (Quantity::StagesBegun, stages),
+        ] {
+            metrics.insert(Metric::network(quantity), count as f64);
+        }
         let none = Default::default();
         let switches = (simulation.stations()).filter(|(_, station)| station.switch().is_some());
         for (node, _) in switches {

@@ -114,6 +114,8 @@ impl Scenario {
             }
         }
         found.extend(self.check_thresholds().err());
+        found.extend(self.check_watch().err());
+        found.extend(self.check_audit());
         found.extend(self.check_expectations().err());
         match found.is_empty() {
             true => Ok(()),

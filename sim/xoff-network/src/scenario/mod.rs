@@ -13,6 +13,8 @@
 //! | [`pattern`] | [`Pattern`]: collectives, queries, incasts |
 //! | [`depend`] | [`Gate`]: what flows wait for; [`Job`]: what is measured of it |
 //! | [`pingmesh`] | [`Pingmesh`]: probes between hosts |
+//! | [`watch`] | [`Watch`]: what is counted of each server, interval by interval |
+//! | [`audit`] | [`Audit`]: what devices were meant to use; [`Onboarding`]: traffic that is let in by stages |
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
@@ -25,6 +27,7 @@
 //! | `notes` | what is not refused but may not be intended |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_tcp`: those of TCP hosts |
 
+pub mod audit;
 pub mod check;
 mod check_depend;
 mod check_events;
@@ -48,7 +51,9 @@ pub mod switch;
 pub mod tcp;
 pub mod topology;
 pub mod variant;
+pub mod watch;
 
+pub use audit::{Audit, Onboarding, WantedHost, WantedSwitch};
 pub use clos::Clos;
 pub use connection::{Connection, Series, entry_of};
 pub use depend::{End, Gate, Job, Unit};
@@ -66,3 +71,4 @@ pub use switch::{ClassSettings, SwitchSettings};
 pub use tcp::{TcpCongestion, TcpSettings};
 pub use topology::{Ring, Star, Topology};
 pub use variant::Variant;
+pub use watch::Watch;

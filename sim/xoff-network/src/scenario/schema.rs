@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::{Duration, Length, LineRate, Rate};
 
+use super::audit::{Audit, Onboarding};
 use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
 use super::pingmesh::Pingmesh;
 use super::variant::BASE;
+use super::watch::Watch;
 use super::{
     Event, Expectation, FlowSettings, HostSettings, InjectEntry, IpVersion, NicKind, RouteEntry,
     SwitchSettings, Topology, Variant,
@@ -62,11 +64,21 @@ pub struct Scenario {
     /// The links, each between two nodes.
     #[serde(default)]
     pub links: Vec<LinkEntry>,
-    /// The flows.
+    /// The flows. There may be none beside probes (`pingmesh`) or captured frames (`inject`).
+    #[serde(default)]
     pub flows: Vec<FlowSettings>,
     /// Probes between hosts, whose latencies are measured by how far they go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pingmesh: Option<Pingmesh>,
+    /// The watch over servers: pauses and availability of each, interval by interval, with alarms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<Watch>,
+    /// The audit of the configuration: what devices were meant to use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+    /// Stages in which flows are let in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub onboarding: Option<Onboarding>,
     /// Routes that replace those on shortest paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteEntry>,
@@ -136,6 +148,9 @@ pub struct HostEntry {
     /// Payload rate of the bus, each direction; without it as in `host`.
     #[serde(default)]
     pub pcie_rate: Option<Rate>,
+    /// Classes that obey PFC and send it; without it as in `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lossless: Option<Vec<u8>>,
 }
 
 /// A link between two nodes, or several.
@@ -193,6 +208,9 @@ impl Scenario {
             links: Vec::new(),
             flows: Vec::new(),
             pingmesh: None,
+            watch: None,
+            audit: None,
+            onboarding: None,
             routes: Vec::new(),
             routing_loops: false,
             events: Vec::new(),
@@ -288,6 +306,7 @@ impl HostEntry {
             max_rd_atomic: None,
             pcie_latency: None,
             pcie_rate: None,
+            lossless: None,
         }
     }
 
@@ -319,7 +338,7 @@ impl Scenario {
             // TCP pauses nobody.
             lossless: match nic {
                 NicKind::Tcp => Vec::new(),
-                _ => all.lossless.clone(),
+                _ => entry.lossless.as_ref().unwrap_or(&all.lossless).clone(),
             },
             nic,
             ip: entry.ip.unwrap_or(all.ip),

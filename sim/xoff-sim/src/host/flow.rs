@@ -329,6 +329,11 @@ impl Sender {
         self.failed
     }
 
+    /// Number of messages that failed or were flushed.
+    pub const fn unsuccessful(&self) -> u64 {
+        self.flushed
+    }
+
     /// Number of messages that are posted and not complete.
     pub fn open(&self) -> usize {
         self.open.len()

@@ -143,6 +143,11 @@ impl SharedBuffer {
         })
     }
 
+    /// The settings of a priority, as they are now.
+    pub fn of_priority(&self, priority: u8) -> &PriorityBuffer {
+        &self.config.priorities[usize::from(priority)]
+    }
+
     /// Whether a priority is lossless.
     pub fn lossless(&self, priority: u8) -> bool {
         self.config.priorities[usize::from(priority)].lossless

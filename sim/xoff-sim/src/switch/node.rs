@@ -99,6 +99,11 @@ impl Switch {
         })
     }
 
+    /// The settings. Limits of the buffer that were changed since are in [`buffer`](Self::buffer).
+    pub const fn config(&self) -> &SwitchConfig {
+        &self.config
+    }
+
     /// The counters of a port.
     pub fn counters(&self, port: PortId) -> &PortCounters {
         &self.ports[usize::from(port.0)].counters

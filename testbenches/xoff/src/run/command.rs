@@ -13,7 +13,7 @@ use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{
-    CAPTURE, FLOWS, METRICS, OutDir, PICTURE, REPORT, SERIES, SPANS, SUMMARY,
+    CAPTURE, FLOWS, METRICS, OutDir, PICTURE, REPORT, SERIES, SERVERS, SPANS, SUMMARY,
 };
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
@@ -203,9 +203,11 @@ pub fn run(
 
 /// Returns the names of the files that a run may write into its folder.
 fn files(options: &RunOptions) -> Vec<String> {
-    let mut files = [SUMMARY, SERIES, FLOWS, METRICS, SPANS, REPORT, PICTURE]
-        .map(String::from)
-        .to_vec();
+    let mut files = [
+        SUMMARY, SERIES, FLOWS, METRICS, SPANS, SERVERS, REPORT, PICTURE,
+    ]
+    .map(String::from)
+    .to_vec();
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));
     let triggered = options.trigger.iter().map(|trigger| &trigger.host[..]);
     let network = options.fabric.iter().map(|_| FABRIC);

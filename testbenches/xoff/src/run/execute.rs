@@ -23,7 +23,7 @@ use xoff_waves::report::Report;
 use super::checkpoint::{Checkpoints, Every, remark};
 use super::monitors::Monitors;
 use super::trigger::Trigger;
-use super::{charts, marks, pauses};
+use super::{charts, marks, pauses, servers};
 use crate::interruption::interrupted;
 use crate::terminal::{Progress, Shown};
 
@@ -413,6 +413,7 @@ fn watch(
 fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions) -> Report {
     let (simulation, recorder) = (&run.simulation, &run.recorder);
     let mut charts = charts::charts(simulation, scenario, recorder.samples());
+    charts.extend(summary.servers.iter().flat_map(servers::charts));
     let marked = marks::marks(scenario, &summary.findings, simulation.now());
     let part_ns = marks::part(&marked, &summary.findings, &charts, summary.duration_ns);
     let settled_ns = marks::settled(scenario, &marked);

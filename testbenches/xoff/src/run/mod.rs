@@ -13,6 +13,7 @@
 //! | [`monitors`] | the protocol monitors over a run |
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | how pauses spread |
+//! | [`servers`] | charts of what the watch over servers saw |
 
 pub mod arguments;
 pub mod charts;
@@ -27,6 +28,7 @@ pub mod marks;
 pub mod monitors;
 pub mod pauses;
 pub mod print;
+pub mod servers;
 pub mod trigger;
 
 pub use arguments::{DiffArgs, RunArgs};

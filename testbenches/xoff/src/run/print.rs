@@ -60,6 +60,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
             drop.node, drop.count, drop.reason
         )?;
     }
+    watched(out, summary)?;
     findings(out, &paint, &summary.findings)?;
     for note in &summary.notes {
         writeln!(out, "  {}: {note}", paint.paint(Ink::Warning, "note"))?;
@@ -113,6 +114,47 @@ fn in_words(cure: &Cure) -> String {
         true => cure.why.clone(),
         false => format!("{}: {}", text.trim_end(), cure.why),
     }
+}
+
+/// Prints what probes met by how far they go, and how available servers were.
+fn watched(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    let ns = |ns: u64| metric_text("_ns", ns as f64);
+    if !summary.onboarding.is_empty() {
+        let begun = summary
+            .onboarding
+            .iter()
+            .filter(|stage| stage.from_ns.is_some());
+        let (begun, all) = (begun.count(), summary.onboarding.len());
+        writeln!(out, "  onboarding: {begun} of {all} stages were let in")?;
+    }
+    for probes in &summary.probes {
+        let latency = probes
+            .latency_ns
+            .map_or("none answered".into(), |[p50, p99, p999, _]| {
+                format!("p50 {}, p99 {}, p99.9 {}", ns(p50), ns(p99), ns(p999))
+            });
+        let failed = probes
+            .failed
+            .iter()
+            .map(|(reason, count)| format!(", {count} {}", reason.words()));
+        let failed: String = failed.collect();
+        writeln!(
+            out,
+            "  probes, {}: {} answered of {} pairs, {latency}{failed}",
+            probes.reach, probes.answered, probes.pairs
+        )?;
+    }
+    if let Some(servers) = &summary.servers {
+        writeln!(
+            out,
+            "  {} servers over {} intervals of {}: available for {} of the time",
+            servers.number,
+            servers.intervals.len(),
+            xoff_sim::time::Duration::from_ns(servers.interval_ns),
+            servers.availability_text(),
+        )?;
+    }
+    Ok(())
 }
 
 /// Prints a line for each finding; of many of one kind, the first.

@@ -498,20 +498,17 @@ fn one_digest_with_events_whatever_the_samples_and_threads() {
 /// other seeds too.
 #[test]
 fn pingmesh_finds_what_is_wrong() {
-    for (variant, begins, ends) in [
-        ("base", "", ""),
-        (
-            "slow",
-            "h100: 6 of 6 probed pairs (tor, podset, dc) are late: ",
-            "µs",
-        ),
-        ("lossy", "rack t3: ", ""),
-        (
-            "storm",
-            "h200: 6 of 6 probed pairs (tor, podset, dc) have no answers",
-            "",
-        ),
-    ] {
+    const SLOW: &str = "h100: 6 of 6 probed pairs (tor, podset, dc) are late: ";
+    const LOSSY: &str = "rack t3: ";
+    const STORM: &str = "h200: 6 of 6 probed pairs (tor, podset, dc) have no answers";
+    let cases: [(&str, &[&str]); 5] = [
+        ("base", &[]),
+        ("slow", &[SLOW]),
+        ("lossy", &[LOSSY]),
+        ("storm", &[STORM]),
+        ("all", &[STORM, SLOW, LOSSY]),
+    ];
+    for (variant, faults) in cases {
         for seed in ["1", "4"] {
             let scenario = scenario("pingmesh", &[("variant", variant), ("seed", seed)]);
             let options = RunOptions::new(xoff_cosim::endpoints());
@@ -521,9 +518,11 @@ fn pingmesh_finds_what_is_wrong() {
             let findings = report.summary.findings.iter();
             let told = findings.filter(|finding| finding.kind == FindingKind::Probes);
             let told: Vec<&str> = told.map(|finding| &*finding.text).collect();
-            assert_eq!(told.len(), usize::from(variant != "base"), "{told:?}");
-            for text in told {
-                assert!(text.starts_with(begins) && text.ends_with(ends), "{text}");
+            assert_eq!(told.len(), faults.len(), "{told:?}");
+            for (text, begins) in told.into_iter().zip(faults) {
+                assert!(text.starts_with(begins), "{text}");
+                let link = text.contains(" pairs that go over t3 → l1, there or back, ");
+                assert_eq!(link, *begins == LOSSY, "{text}");
             }
         }
     }
