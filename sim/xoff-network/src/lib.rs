@@ -33,8 +33,8 @@
 
 pub mod answer;
 pub mod attach;
-mod bench;
 pub mod audit;
+mod bench;
 mod convergence;
 pub mod detect;
 pub mod endpoint;

@@ -34,6 +34,8 @@ pub enum Frame {
 pub struct Path {
     /// Destination and source.
     pub macs: [[u8; 6]; 2],
+    /// EtherTypes, of tags first.
+    pub types: Vec<u16>,
     /// VLAN identifiers.
     pub vlans: Vec<u16>,
     /// Source and destination.
@@ -162,6 +164,11 @@ fn packet(bytes: &[u8]) -> Result<Packet, String> {
     let Some(LinkSlice::Ethernet2(ethernet)) = &parts.link else {
         return Err("not Ethernet".into());
     };
+    let mut types = vec![ethernet.ether_type().0];
+    types.extend(parts.link_exts.iter().filter_map(|part| match part {
+        LinkExtSlice::Vlan(vlan) => Some(vlan.ether_type().0),
+        LinkExtSlice::Macsec(_) => None,
+    }));
     let vlans = parts.link_exts.iter().map(|part| match part {
         LinkExtSlice::Vlan(vlan) => Ok(vlan.vlan_identifier().value()),
         LinkExtSlice::Macsec(_) => Err("MACsec".to_owned()),
@@ -209,6 +216,7 @@ fn packet(bytes: &[u8]) -> Result<Packet, String> {
     let mut read = Packet {
         path: Path {
             macs: [ethernet.destination(), ethernet.source()],
+            types,
             vlans,
             addresses,
             pkey: 0,
@@ -293,6 +301,7 @@ fn transport_headers(bytes: &[u8]) -> Result<Packet, String> {
     Ok(Packet {
         path: Path {
             macs: [[0; 6]; 2],
+            types: vec![],
             vlans: vec![],
             addresses: [vec![], vec![]],
             pkey: 0,

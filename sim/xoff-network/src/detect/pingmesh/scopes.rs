@@ -72,7 +72,8 @@ impl Failure {
             | Status::LocalAccess
             | Status::RemoteInvalid
             | Status::RemoteAccess
-            | Status::RemoteOperate => Some(Self::Refused),
+            | Status::RemoteOperate
+            | Status::BadResponse => Some(Self::Refused),
         }
     }
 }

@@ -55,6 +55,7 @@ const fn status(status: gbn::Status) -> Status {
         gbn::Status::RemoteAccess => Status::RemoteAccess,
         gbn::Status::RemoteOperate => Status::RemoteOperation,
         gbn::Status::LocalAccess => Status::LocalAccess,
+        gbn::Status::BadResponse => Status::BadResponse,
     }
 }
 
@@ -96,6 +97,9 @@ impl Outside {
             key: region.key(index),
             local_write: region.local_write,
             remote_write: region.remote_write,
+            // The RTL has no READ and no atomics.
+            remote_read: false,
+            remote_atomic: false,
         });
         self.tell(Time::ZERO, side, what);
     }
@@ -119,6 +123,7 @@ impl Outside {
             rnr_retries: requester.rnr_retry,
             restart: requester.restart,
             window: Some(requester.window),
+            reads: None,
         });
         self.tell(at, side, what);
     }
@@ -138,12 +143,15 @@ impl Outside {
             operation,
             signaled: work.signaled,
             solicited: work.solicited,
+            fence: work.fence,
             length: work.length,
             va: work.local_va,
             key: work.local_key,
             remote_va: work.remote_va,
             remote_key: work.remote_key,
             immediate: work.imm,
+            swap_add: work.swap_add,
+            compare: work.compare,
         };
         self.tell(at, side, What::Posted { qpn, work });
     }
