@@ -31,8 +31,8 @@ Examples:
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
   # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
   xoff attach unix:link.sock ib_write_bw -n 100 192.0.2.1
-  # one frame in a hundred lost each way, and the rules of the standards
-  xoff attach unix:link.sock --fault-in 'any, chance 1/100: drop' --fault-out 'any, chance 1/100: drop' ibv_rc_pingpong
+  # one frame in a hundred of the peer lost, and the rules of the standards
+  xoff attach unix:link.sock --fault-in 'any, chance 1/100: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
 
 Exit codes: 0 every message went and is what was sent, 1 messages are changed or the transport has failed, 2 bad \
@@ -75,8 +75,8 @@ pub struct AttachArgs {
     /// Seed of all that is random
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Write waves of the NIC, for a window of simulated time or the whole run: 1ms-1.1ms
-    #[arg(long, value_name = "FROM-UNTIL", num_args = 0..=1, default_missing_value = "all")]
+    /// Write waves of the NIC, for the whole run or a window of simulated time: --waves=1ms-1.1ms
+    #[arg(long, value_name = "FROM-UNTIL", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     pub waves: Option<Window>,
     /// Simulated seconds a second on the wall: less than 1 leaves a slow peer more time before the NIC sends again
     #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = pace)]

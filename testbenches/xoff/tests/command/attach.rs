@@ -173,7 +173,10 @@ fn a_wrong_key_is_refused() {
     let why = summary["ended"]["failed"].as_str().unwrap();
     assert!(why.contains("RemoteAccess"), "{why}");
     let gone = server.unwrap_err();
-    assert!(gone.contains("the peer closed the cable"), "{gone}");
+    assert!(
+        gone.contains("the peer closed the TCP connection"),
+        "{gone}"
+    );
     cable.check("server");
 }
 
