@@ -44,14 +44,15 @@ class Row:
     not_yet: str = ""
 
 
-def faults(opcodes, what):
-    """Rules for both ways. The opcodes are those of the BTH, without the bits of the service: RC has 0."""
-    return [word for code in opcodes for way in ("in", "out") for word in (f"--fault-{way}", f"opcode {code}, {what}")]
+def faults(opcodes, what, ways=("in", "out")):
+    """Rules for both ways, or one. The opcodes are those of the BTH, without the bits of the service: RC has 0."""
+    return [word for code in opcodes for way in ways for word in (f"--fault-{way}", f"opcode {code}, {what}")]
 
 
 # SENDs and WRITEs; their acknowledgements too.
 REQUESTS = (0, 1, 2, 4, 6, 7, 8, 10)
-ALL = (*REQUESTS, 17)
+ACK = 17
+ALL = (*REQUESTS, ACK)
 
 
 def matrix():
@@ -68,9 +69,11 @@ def matrix():
     # An end of ibv_rc_pingpong is gone when it has got its last message, so that nobody would send its last ACK again.
     one = faults(REQUESTS, "chance 1/100: drop")
     rows.append(Row("pingpong-loss", "ibv_rc_pingpong", "linux", lossy, attach=one))
-    twice = faults(REQUESTS, "chance 1/50: duplicate")
+    # The capture is taken at the NIC's port. A request that comes twice there while others come again looks like one
+    # that goes back where nothing asked for it, and an answer to what is late behind the port like one to nothing.
+    twice = faults(REQUESTS, "chance 1/50: duplicate", ["out"]) + faults([ACK], "chance 1/10: duplicate", ["in"])
     rows.append(Row("pingpong-duplicates", "ibv_rc_pingpong", "linux", lossy, attach=twice))
-    late = faults(REQUESTS, "chance 1/50: delay 50 us")
+    late = faults(REQUESTS, "chance 1/50: delay 50 us", ["in"])
     rows.append(Row("pingpong-reorder", "ibv_rc_pingpong", "linux", lossy, attach=late))
     for tool in ("ib_send_bw", "ib_write_bw"):
         options = ["-s", "8192", "-n", "200", "-m", "1024"]

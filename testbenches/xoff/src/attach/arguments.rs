@@ -31,8 +31,8 @@ Examples:
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
   # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
   xoff attach unix:link.sock ib_write_bw -n 100 192.0.2.1
-  # one frame in a hundred of the peer lost, and the rules of the standards
-  xoff attach unix:link.sock --fault-in 'any, chance 1/100: drop' ibv_rc_pingpong
+  # one frame of the peer in nine lost, and the rules of the standards
+  xoff attach unix:link.sock --fault-in 'any, chance 1/9: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
 
 Exit codes: 0 every message went and is what was sent, 1 messages are changed or the transport has failed, 2 bad \
