@@ -46,6 +46,15 @@ fn livelock_as_the_paper_has_it() {
     assert!(small.metrics["messages.go_back_0"] > 20.0);
 }
 
+/// The paper's three operations: SEND is the base.
+#[test]
+fn livelock_with_writes_and_reads() {
+    for variant in ["write", "read"] {
+        let settings = [("host.nic", "model"), ("variant", variant)];
+        holds(&summary("livelock", &settings));
+    }
+}
+
 /// Scenario `livelock`, reduced to the pair with go-back-N.
 fn pair(nic: NicKind, cable: &str, duration: &str) -> Scenario {
     let mut scenario = scenario("livelock", &[("duration", duration)]);

@@ -107,6 +107,7 @@ impl ModelNic {
             return 0;
         };
         let Some(data) = responses.answered[qp].next(mtu) else {
+            self.owe(now, index);
             return 0;
         };
         let asked = Asked::Read {
