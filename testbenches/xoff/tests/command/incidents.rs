@@ -528,6 +528,25 @@ fn pingmesh_finds_what_is_wrong() {
     }
 }
 
+/// The audit stops the stage that would do harm, and harm stops it where nobody asks the audit.
+#[test]
+fn onboarding() {
+    variants(
+        "onboarding",
+        &[
+            ("base", &[]),
+            ("unaudited", &[]),
+            ("at_once", &[]),
+            ("healthy", &[]),
+        ],
+    );
+}
+
+#[test]
+fn late_cnps() {
+    variants("late-cnps", &[("base", &[]), ("late", &[])]);
+}
+
 /// TCP beside RDMA's load is as slow as before, and RDMA waits for it; without the load, or with the load in TCP's
 /// class, that is not so.
 #[test]

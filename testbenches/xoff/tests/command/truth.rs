@@ -4,6 +4,11 @@ use serde_json::Value;
 
 use crate::common::{said, xoff};
 
+/// The line of a claim.
+fn line<'a>(out: &'a str, id: &str) -> &'a str {
+    out.lines().find(|line| line.contains(id)).unwrap()
+}
+
 /// A changed parameter of the model breaks the claims that rest on it, and no others.
 #[test]
 fn a_changed_parameter_breaks_its_claims() {
@@ -38,10 +43,21 @@ fn a_changed_parameter_breaks_its_claims() {
         "flows.go_back_0.recovery=go-back-n",
     ];
     let (out, _) = said(&[&["truth"], &changed[..]].concat(), [], 1);
-    let line = |id: &str| out.lines().find(|line| line.contains(id)).unwrap();
-    assert!(line(" livelock ").starts_with("BROKEN"), "{out}");
-    assert!(line(" livelock-wire ").starts_with("holds"), "{out}");
+    assert!(line(&out, " livelock ").starts_with("BROKEN"), "{out}");
+    assert!(line(&out, " livelock-wire ").starts_with("holds"), "{out}");
     assert!(out.contains("xoff run livelock --set"), "{out}");
+
+    // Half of the delay of CNPs is too little for pauses.
+    let changed = [
+        "truth",
+        "lab-no-pauses",
+        "lab-pauses",
+        "--set",
+        "links.1.faults=[\"opcode 0x81: delay 28 us\"]",
+    ];
+    let (out, _) = said(&changed, [], 1);
+    assert!(line(&out, " lab-no-pauses ").starts_with("holds"), "{out}");
+    assert!(line(&out, " lab-pauses ").starts_with("BROKEN"), "{out}");
 
     // Without marks the victim is one.
     let changed = [
