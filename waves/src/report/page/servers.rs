@@ -149,7 +149,7 @@ mod tests {
             of_reach("dc", None, &lost),
         ];
         let table = probes(&rows).into_string();
-        for shown in ["5.1 µs", "none", "12 sent again, 1\u{202f}024 no answer"] {
+        for shown in ["5.1 µs", "none", "12 sent again, 1,024 no answer"] {
             assert!(table.contains(shown), "{shown}: {table}");
         }
         assert_eq!(table.matches("–").count(), 4, "{table}");
