@@ -72,8 +72,11 @@ enum Stream {
     Tcp(TcpStream),
 }
 
+type Halves = (Box<dyn Read + Send>, Box<dyn Write>, Stream);
+
 impl Stream {
-    fn halves(self) -> io::Result<(Box<dyn Read + Send>, Box<dyn Write>, Self)> {
+    /// One half to read, one to write, and the whole.
+    fn halves(self) -> io::Result<Halves> {
         Ok(match self {
             Self::Unix(stream) => {
                 stream.set_nonblocking(false)?;
