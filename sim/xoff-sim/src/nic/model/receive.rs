@@ -476,10 +476,10 @@ impl ModelNic {
         if let Some(qp) = &mut qps[index] {
             qp.spoilt = spoilt;
         }
-        if matches!(event, ResponderEvent::Fail) {
-            if let Some(responses) = responses {
-                responses.answered[index].fail();
-            }
+        if matches!(event, ResponderEvent::Fail)
+            && let Some(responses) = responses
+        {
+            responses.answered[index].fail();
         }
         *recv_blocked &= matches!(event, ResponderEvent::Grant);
         if request.is_some() {

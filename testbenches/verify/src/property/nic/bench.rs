@@ -185,11 +185,11 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bi
 /// The oracle of a case, told of its memory and QPs.
 fn outside(setup: Setup<'_>, right: &[Right; 2]) -> Outside {
     let mut outside = Outside::new();
-    for side in 0..2 {
+    for (side, right) in right.iter().enumerate() {
         for (index, region) in setup.regions() {
             outside.registered(side, index, &region);
         }
-        for (index, settings) in right[side].qps() {
+        for (index, settings) in right.qps() {
             outside.opened(Time::ZERO, side, setup.qpn(side, index), settings);
         }
     }
@@ -510,8 +510,8 @@ impl Bench {
         };
         let setup = Setup(&self.head);
         outside.see(&self.pair, |side, index| setup.qpn(side, index));
-        for side in 0..2 {
-            if full[side] && !std::mem::replace(&mut self.overflowed[side], true) {
+        for (side, full) in full.into_iter().enumerate() {
+            if full && !std::mem::replace(&mut self.overflowed[side], true) {
                 outside.overflowed(self.pair.time(), side);
             }
         }
