@@ -158,12 +158,6 @@ fn reads_and_atomics_of_model_nics_break_no_rule() {
                 assert!(checked(rule) >= 60, "{rule:?}: {}", checked(rule));
             }
         }
-        for from in [17, 300, 501, 900] {
-            let monitor = watch(&frames[from..], false);
-            let mut found = monitor.report().violations.iter();
-            let other = found.find(|found| found.rule != Rule::AckPastRead);
-            assert_eq!(other, None, "from {from}");
-        }
     }
 }
 
