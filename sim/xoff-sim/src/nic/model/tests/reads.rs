@@ -168,6 +168,9 @@ fn sent(records: &[Record], from: NodeId, opcodes: &[Opcode], first: u32) -> Vec
     records.iter().filter(seen).filter_map(psn).collect()
 }
 
+/// What is lost: its name, by rules for both directions; what is asked for, implied NAKs and timeouts.
+type Lost = (&'static str, [Vec<String>; 2], &'static [i32], u64, u64);
+
 /// Two READs of eight responses; what is lost, on the way there and back, and what is asked for: the PSN of each request,
 /// how often something was missing, and timeouts.
 #[test]
@@ -177,7 +180,7 @@ fn what_is_lost_is_asked_for_again_from_there() {
         format!("psn {psn}, shots {shots}: drop")
     };
     let one = |n| vec![rule(n, 1)];
-    let cases: [(&str, [Vec<String>; 2], &[i32], u64, u64); 11] = [
+    let cases: [Lost; 11] = [
         ("nothing", [vec![], vec![]], &[0, 8], 0, 0),
         (
             "a request, whose successor is refused",
