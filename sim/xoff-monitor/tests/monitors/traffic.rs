@@ -146,16 +146,17 @@ fn reads_and_atomics_of_model_nics_break_no_rule() {
         let (_, frames) = run(WITH_READS, faults);
         for host in [true, false] {
             let monitor = watch(&frames, host);
-            let report = monitor.report();
-            // An ACK of a duplicate names the latest PSN, also beyond a READ that is asked for again. Whether that is the
-            // NIC's fault or the rule is too strict is not settled.
-            let lossy = faults.iter().any(|rules| !rules.is_empty());
-            let mut found = report.violations.iter();
-            let other = found.find(|found| !lossy || found.rule != Rule::AckPastRead);
-            assert_eq!(other, None);
-            let checked = |rule| report.rules[&rule].checked;
+            nothing(monitor.report());
+            let checked = |rule| monitor.report().rules[&rule].checked;
             for rule in [Rule::ReadResponse, Rule::ReadOrder, Rule::AtomicAnswer] {
                 assert!(checked(rule) >= 60, "{rule:?}: {}", checked(rule));
+            }
+        }
+        // After losses, a capture that starts in the middle has responses to READs that it does not have.
+        if faults.iter().all(|rules| rules.is_empty()) {
+            for from in [17, 300, 501, 900] {
+                let monitor = watch(&frames[from..], false);
+                assert_eq!(monitor.report().violations, [], "from {from}");
             }
         }
     }

@@ -134,7 +134,8 @@ impl ModelNic {
         self.send_soon(at + latency::SCHEDULE);
     }
 
-    /// Tells a QP's own congestion control of an acknowledgement. `before` is the oldest packet that was not acknowledged.
+    /// Tells a QP's own congestion control of an acknowledgement. `before` is the oldest packet that was not
+    /// acknowledged.
     fn acknowledged(&mut self, at: u64, qp: u16, before: Psn, syndrome: Syndrome) {
         let index = usize::from(qp);
         let Some(pacing) = self.pacing.as_mut().filter(|pacing| pacing.listens(index)) else {
@@ -552,18 +553,18 @@ impl ModelNic {
             let answered = &mut answered[usize::from(job.qp)];
             answered.answer(&asked, |va, kind| host.atomic(va, kind));
             if asked.again {
-                // They are built again.
-                let mtu = mtu_bytes(
-                    self.responder.qps[usize::from(job.qp)]
-                        .context
-                        .configuration
-                        .mtu,
-                );
-                let kept =
-                    |slot: &Slot| slot.granted != Granted::Response || !asked.has(slot.psn, mtu);
-                let withdrawn = self.slots.withdraw(job.qp, now, kept);
-                self.counters.add(reg::WITHDRAWN, withdrawn);
-                (0..withdrawn).for_each(|_| answered.sent());
+                let responder = &self.responder.qps[usize::from(job.qp)];
+                let mtu = mtu_bytes(responder.context.configuration.mtu);
+                let end = asked.end(mtu);
+                // They are built again; but what is built behind them must not pass them.
+                if !self.slots.has_response(job.qp, end) {
+                    let kept = |slot: &Slot| {
+                        slot.granted != Granted::Response || slot.psn.ahead_of(asked.psn) < 0
+                    };
+                    let withdrawn = self.slots.withdraw(job.qp, now, kept);
+                    self.counters.add(reg::WITHDRAWN, withdrawn);
+                    (0..withdrawn).for_each(|_| answered.sent());
+                }
             }
             self.owe(now, job.qp);
         }

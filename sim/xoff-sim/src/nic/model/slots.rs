@@ -72,8 +72,8 @@ impl Slots {
         }
     }
 
-    /// Those classes of open QPs, one bit each, for which a slot is free: one slot is kept for each that holds none, and a
-    /// class takes another one while it holds fewer than are left then.
+    /// Those classes of open QPs, one bit each, for which a slot is free: one slot is kept for each that holds none,
+    /// and a class takes another one while it holds fewer than are left then.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
@@ -164,6 +164,12 @@ impl Slots {
     pub(super) fn asks(&self, qp: u16) -> bool {
         let mut waiting = self.queues.iter().flatten();
         waiting.any(|slot| slot.qp == qp && slot.asks())
+    }
+
+    /// Whether a response of a QP is waiting that has this PSN or one behind it.
+    pub(super) fn has_response(&self, qp: u16, psn: Psn) -> bool {
+        let mut waiting = self.queues.iter().flatten().filter(|slot| slot.qp == qp);
+        waiting.any(|slot| slot.granted == Granted::Response && slot.psn.ahead_of(psn) >= 0)
     }
 
     /// When the next slot becomes free or the next read is requested.

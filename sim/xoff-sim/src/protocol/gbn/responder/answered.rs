@@ -110,10 +110,9 @@ pub struct Accepted {
 }
 
 impl Accepted {
-    /// Whether one of its responses, of at most `mtu` bytes, has a PSN.
-    pub fn has(&self, psn: Psn, mtu: u32) -> bool {
-        let ahead = psn.ahead_of(self.psn);
-        ahead >= 0 && (ahead as u32) < self.asked.psns(mtu)
+    /// The PSN behind its last response, of at most `mtu` bytes each.
+    pub fn end(&self, mtu: u32) -> Psn {
+        self.psn.advance(self.asked.psns(mtu))
     }
 }
 
