@@ -1,8 +1,8 @@
 //! The audit of the configuration: what each device uses, against what was wanted and against what the other end of its
 //! links uses, as DCBX compares PFC and ETS of neighbours (IEEE 802.1Q clause 38).
 //!
-//! What switches use is asked of the running switches, so that an event that changes one is seen; what hosts use is as in
-//! the scenario, for nothing changes it.
+//! What switches use is asked of the running switches, so that an event that changes one is seen; what hosts use is as
+//! in the scenario, for nothing changes it.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::switch::{Limit, PauseKind, RedConfig, Service, Switch};
 use xoff_sim::time::Time;
 
+use crate::plan::{class_bits, service};
 use crate::results::{Finding, FindingKind, ns};
 use crate::scenario::{Audit, HostSettings, NicKind, Scenario};
 use crate::words::{bytes, grouped, part};
@@ -43,7 +44,7 @@ struct OfHost {
 impl OfHost {
     fn new(settings: &HostSettings) -> Self {
         Self {
-            pfc: (settings.nic != NicKind::Tcp).then(|| bits(&settings.lossless)),
+            pfc: (settings.nic != NicKind::Tcp).then(|| class_bits(&settings.lossless)),
             dcqcn: settings.marks().is_some(),
             watchdog_bite: after(settings.watchdog_bite),
         }
@@ -52,12 +53,6 @@ impl OfHost {
 
 fn after(time: Option<xoff_sim::time::Duration>) -> String {
     time.map_or("never".into(), |time| time.to_string())
-}
-
-fn bits(classes: &[u8]) -> u8 {
-    classes
-        .iter()
-        .fold(0, |bits, class| bits | 1 << (class & 7))
 }
 
 /// Classes in words, from one bit each.
@@ -99,17 +94,10 @@ fn marks(red: Option<&RedConfig>) -> String {
     }
 }
 
-fn service(service: Service) -> String {
+fn turns(service: Service) -> String {
     match service {
         Service::Strict => "before all that have turns".into(),
         Service::Weighted(bytes) => format!("{} bytes a turn", grouped(bytes.into())),
-    }
-}
-
-fn turns(weight: u32) -> Service {
-    match weight {
-        0 => Service::Strict,
-        weight => Service::Weighted(weight),
     }
 }
 
@@ -118,6 +106,25 @@ const fn pauses(kind: PauseKind) -> &'static str {
         PauseKind::Pfc => "PFC",
         PauseKind::Link => "PAUSE of all classes",
         PauseKind::Off => "none",
+    }
+}
+
+/// Compares settings of a device, or of the ends of a link: name, what was wanted, what is used.
+fn comparing(
+    device: String,
+    of_link: bool,
+    found: &mut Vec<Difference>,
+) -> impl FnMut(String, String, String) {
+    move |setting, wanted, used| {
+        if wanted != used {
+            found.push(Difference {
+                device: device.clone(),
+                setting,
+                wanted,
+                used,
+                of_link,
+            });
+        }
     }
 }
 
@@ -180,17 +187,7 @@ impl Auditor {
 
     fn of_switch(&self, device: &str, switch: &Switch, found: &mut Vec<Difference>) {
         let wanted = &self.wanted.switch;
-        let mut compare = |setting: String, wanted: String, used: String| {
-            if wanted != used {
-                found.push(Difference {
-                    device: device.into(),
-                    setting,
-                    wanted,
-                    used,
-                    of_link: false,
-                });
-            }
-        };
+        let mut compare = comparing(device.into(), false, found);
         let config = switch.config();
         if let Some(kind) = wanted.pauses {
             let used = pauses(config.pause.kind);
@@ -201,7 +198,11 @@ impl Auditor {
         }
         let used = pfc(switch);
         if let Some(lossless) = &wanted.lossless {
-            compare("lossless".into(), classes(bits(lossless)), classes(used));
+            compare(
+                "lossless".into(),
+                classes(class_bits(lossless)),
+                classes(used),
+            );
         }
         for class in (0..8_u8).filter(|class| used >> class & 1 == 1) {
             let buffer = switch.buffer().of_priority(class);
@@ -226,10 +227,10 @@ impl Auditor {
             }
         }
         for (class, weight) in wanted.weights.iter().flatten().enumerate() {
-            let used = service(config.services[class]);
+            let used = turns(config.services[class]);
             compare(
                 format!("weight of class {class}"),
-                service(turns(*weight)),
+                turns(service(*weight)),
                 used,
             );
         }
@@ -237,34 +238,29 @@ impl Auditor {
 
     fn of_host(&self, device: &str, node: NodeId, found: &mut Vec<Difference>) {
         let (wanted, used) = (&self.wanted.host, &self.hosts[&node]);
-        let mut compare = |setting: &str, wanted: String, used: String| {
-            if wanted != used {
-                found.push(Difference {
-                    device: device.into(),
-                    setting: setting.into(),
-                    wanted,
-                    used,
-                    of_link: false,
-                });
-            }
-        };
+        let mut compare = comparing(device.into(), false, found);
         if let (Some(lossless), Some(used)) = (&wanted.lossless, used.pfc) {
-            compare("lossless", classes(bits(lossless)), classes(used));
+            compare(
+                "lossless".into(),
+                classes(class_bits(lossless)),
+                classes(used),
+            );
         }
         if let Some(dcqcn) = wanted.dcqcn {
             let word = |on| if on { "on" } else { "off" };
-            compare("dcqcn", word(dcqcn).into(), word(used.dcqcn).into());
+            compare("dcqcn".into(), word(dcqcn).into(), word(used.dcqcn).into());
         }
         if let Some(bite) = wanted.watchdog_bite {
             compare(
-                "watchdog_bite",
+                "watchdog_bite".into(),
                 after(Some(bite)),
                 used.watchdog_bite.clone(),
             );
         }
     }
 
-    /// What DCBX compares: the classes of PFC, which have to be the same at both ends, and how switches serve the classes.
+    /// What DCBX compares: the classes of PFC, which have to be the same at both ends, and how switches serve the
+    /// classes.
     fn of_link(
         &self,
         simulation: &Simulation,
@@ -273,17 +269,7 @@ impl Auditor {
     ) {
         let of = |(node, _): (NodeId, PortId)| simulation.network().node(node);
         let names = ends.map(|(node, _)| &*simulation.names()[node.0 as usize]);
-        let mut differ = |setting: String, [first, second]: [String; 2]| {
-            if first != second {
-                found.push(Difference {
-                    device: format!("{} – {}", names[0], names[1]),
-                    setting,
-                    wanted: first,
-                    used: second,
-                    of_link: true,
-                });
-            }
-        };
+        let mut compare = comparing(format!("{} – {}", names[0], names[1]), true, found);
         let enabled = ends.map(|end| match of(end) {
             Station::Switch(switch) => Some(pfc(switch)),
             Station::Endpoint(_) => self.hosts[&end.0].pfc,
@@ -291,14 +277,15 @@ impl Auditor {
         if let [Some(first), Some(second)] = enabled {
             for class in 0..8_u8 {
                 let word = |bits: u8| if bits >> class & 1 == 1 { "on" } else { "off" };
-                let both = [word(first).into(), word(second).into()];
-                differ(format!("PFC of class {class}"), both);
+                let setting = format!("PFC of class {class}");
+                compare(setting, word(first).into(), word(second).into());
             }
         }
         if let [Some(first), Some(second)] = ends.map(|end| of(end).switch()) {
             for class in 0..8 {
-                let used = [first, second].map(|switch| switch.config().services[class]);
-                differ(format!("ETS of class {class}"), used.map(service));
+                let [first, second] = [first, second].map(|it| it.config().services[class]);
+                let setting = format!("ETS of class {class}");
+                compare(setting, turns(first), turns(second));
             }
         }
     }

@@ -13,7 +13,7 @@ use xoff_sim::time::Time;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
 use crate::convergence::Converged;
-use crate::plan::Plan;
+use crate::plan::{Plan, class_bits};
 use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
 use crate::scenario::{Action, Connection, Scenario, entry_of};
 use crate::{FlowEnds, Simulation, Station};
@@ -235,7 +235,7 @@ fn storm_frames(
 ) -> Vec<Frame> {
     let rate = plan.rate(host, PortId(0));
     let classes = storm.classes.as_ref().unwrap_or(&scenario.host.lossless);
-    let bits = classes.iter().fold(0u8, |bits, class| bits | 1 << class);
+    let bits = class_bits(classes);
     let pause = |quanta: u16| pfc_frame(plan.address(host).mac, bits, quanta);
     let interval = storm
         .interval

@@ -522,10 +522,7 @@ impl Plan {
         config.group_priority = (0..8)
             .find(|class| !settings.lossless.contains(class))
             .unwrap_or(0);
-        config.services = settings.weights.map(|weight| match weight {
-            0 => Service::Strict,
-            weight => Service::Weighted(weight),
-        });
+        config.services = settings.weights.map(service);
         config.classify = match settings.classify {
             Classify::Dscp => switch::Classify::Dscp(DscpMap::class_selectors()),
             Classify::Pcp => switch::Classify::Pcp([0, 1, 2, 3, 4, 5, 6, 7]),
@@ -594,10 +591,7 @@ impl Plan {
         let mut nic = NicSettings::new(self.address(host).mac);
         nic.class_by_pcp = settings.classify == Classify::Pcp;
         let quanta = u16::MAX;
-        let classes = settings
-            .lossless
-            .iter()
-            .fold(0, |all, class| all | 1 << class);
+        let classes = class_bits(&settings.lossless);
         nic.buffer = BufferParts::new(classes, receive_buffer(settings));
         let (xoff, xon) = self.pauses_at(scenario, host, settings, &nic.buffer)?;
         nic.pfc = PfcSettings {
@@ -711,6 +705,19 @@ fn largest_frame(scenario: &Scenario) -> ByteCount {
     let tcp = tcp.filter(|entry| scenario.settings_of(entry).nic == NicKind::Tcp);
     let tcp = tcp.map(|_| u64::from(scenario.host.tcp.mtu) + AROUND_IP + tag);
     ByteCount::new(mtus.max().map_or(1522, longest).max(tcp.max().unwrap_or(0)))
+}
+
+/// Classes, 0 to 7, as a bit each.
+pub fn class_bits(classes: &[u8]) -> u8 {
+    classes.iter().fold(0, |bits, class| bits | 1 << class)
+}
+
+/// How a switch serves a class with this weight: 0 is before all that have turns.
+pub const fn service(weight: u32) -> Service {
+    match weight {
+        0 => Service::Strict,
+        weight => Service::Weighted(weight),
+    }
 }
 
 /// A rate in kb/s, saturating at 32 bits.

@@ -124,8 +124,8 @@ fn ets_of_one_end() {
     );
 }
 
-/// A switch that gets another profile of marks during the run: found at the next sample, and the setting is of the switch
-/// that runs, not of the scenario's text.
+/// A switch that gets another profile of marks during the run: found at the next sample, and the setting is of the
+/// switch that runs, not of the scenario's text.
 #[test]
 fn ecn_that_changes() {
     let ecn = changed(|it| {
@@ -139,12 +139,8 @@ fn ecn_that_changes() {
             }),
             lossless_never_floods: None,
         };
-        it.events.push(Event {
-            at: Duration::from_us(150),
-            every: None,
-            converge: None,
-            action: Action::Set(Box::new(set)),
-        });
+        let set = Action::Set(Box::new(set));
+        it.events.push(Event::once(Duration::from_us(150), set));
     });
     let text = "t1: ecn of class 3 is Kmin 400 KB, Kmax 1.6 MB, Pmax 1.0 %, wanted is Kmin 5 KB, Kmax 200 KB, Pmax 1.0 %";
     assert_eq!(ecn, [(text.to_owned(), 200_000)]);

@@ -239,8 +239,8 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(64)));
 }
 
-/// Three senders fill a line of 100 or 200 Gb/s as far as headers of 1,024-byte packets allow: 1,024 of 1,106 bytes. With
-/// the paper's steps of increase, which are for 40 Gb/s, they leave 19 of 100 Gb/s empty.
+/// Three senders fill a line of 100 or 200 Gb/s as far as headers of 1,024-byte packets allow: 1,024 of 1,106 bytes.
+/// With the paper's steps of increase, which are for 40 Gb/s, they leave 19 of 100 Gb/s empty.
 #[test]
 fn dcqcn_fills_faster_lines_than_the_papers() {
     let part = |rate: u64, rate_ai: Option<&str>| {
@@ -558,6 +558,15 @@ fn classes_have_settings_of_their_own() {
             "{dscp}"
         );
     }
+}
+
+#[test]
+fn lossless_classes_of_a_host_are_0_to_7() {
+    let mut scenario = rates("40");
+    scenario.hosts[0].lossless = Some(vec![3, 9]);
+    let said = scenario.check().unwrap_err().to_string();
+    let place = format!("hosts.{}.lossless", scenario.hosts[0].name);
+    assert_eq!(said, format!("{place}: class 9: classes are 0 to 7"));
 }
 
 #[test]

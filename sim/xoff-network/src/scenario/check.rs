@@ -461,6 +461,10 @@ impl Scenario {
             None => Ok(()),
         };
         classes("host.lossless", &host.lossless)?;
+        for entry in &self.hosts {
+            let own = entry.lossless.as_deref().unwrap_or_default();
+            classes(&format!("hosts.{}.lossless", entry.name), own)?;
+        }
         for switch in &self.switches {
             classes(&format!("{}.lossless", switch.place()), &switch.lossless)?;
         }
