@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use crc32fast::hash;
 use xoff_sim::nic::Region;
-use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind, mtu_code};
 use xoff_sim::wire::Psn;
 
 use super::dial::Dial;
@@ -298,22 +298,14 @@ impl Running {
             Step::Cycle => CYCLE.to_be_bytes().to_vec(),
             Step::Line => CACHE_LINE.to_be_bytes().to_vec(),
             // 1 is 256 bytes.
-            Step::Mtu => vec![b'1' + super::verbs::mtu_code(self.mtu), 0],
+            Step::Mtu => vec![b'1' + mtu_code(self.mtu).unwrap_or(4), 0],
             Step::Meet | Step::Sync => {
-                let peer = self.peer()?;
-                let own = verbs.own_for(peer).ok_or_else(|| {
-                    ToolError::Exchange(format!("{peer}: this host has no address of its kind"))
-                })?;
                 let key = match self.settings.wrong_key && !self.is_client() {
                     true => self.created.key ^ WRONG,
                     false => self.created.key,
                 };
                 description(&Keys {
-                    remote: Remote {
-                        ip: own.ip,
-                        qpn: self.created.qpn,
-                        psn: self.created.psn,
-                    },
+                    remote: verbs.told(&self.created, self.peer()?)?,
                     key,
                     va: MEMORY,
                 })

@@ -162,15 +162,7 @@ impl Running {
 
     /// Tells the other end the own queue pair.
     fn describe(&self, peer: IpAddr, stack: &mut Stack, verbs: &Verbs) -> Result<(), ToolError> {
-        let own = verbs.own_for(peer).ok_or_else(|| {
-            ToolError::Exchange(format!("{peer}: this host has no address of its kind"))
-        })?;
-        let own = Remote {
-            ip: own.ip,
-            qpn: self.created.qpn,
-            psn: self.created.psn,
-        };
-        stack.write(&description(&own));
+        stack.write(&description(&verbs.told(&self.created, peer)?));
         Ok(())
     }
 

@@ -1,25 +1,25 @@
 //! The host's own stack, of the crate smoltcp: what a peer asks of a host beside its NIC. It answers ARP, neighbour
 //! discovery and pings, and has one TCP connection.
 
-use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use bytes::{Bytes, BytesMut};
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
-use smoltcp::phy::{self, Device, DeviceCapabilities, Medium};
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
-use smoltcp::time::{Duration as Ticks, Instant};
+use smoltcp::time::Instant;
 use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
+
+use crate::tcp::clock::{StackClock, TICK};
+use crate::tcp::device::StackDevice;
 
 /// Bytes of each of the connection's buffers: many times what an exchange of addresses has.
 const BUFFER: usize = 64 << 10;
 /// Largest frame without FCS: that of an Ethernet without jumbo frames, which every peer takes.
 const FRAME: usize = 1514;
-const PS_PER_US: u64 = 1_000_000;
-/// The least step of the stack's clock.
-const TICK: Ticks = Ticks::from_micros(1);
+/// Its second is ours.
+const CLOCK: StackClock = StackClock::new(Duration::from_s(1));
 /// Bits of a network's prefix.
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
@@ -40,16 +40,16 @@ pub(super) struct Stack {
     interface: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
-    frames: Frames,
+    device: StackDevice,
 }
 
 impl Stack {
     /// A stack at a port with these addresses.
     pub fn new(mac: MacAddr, addresses: &[IpAddr], seed: u64) -> Self {
-        let mut frames = Frames::default();
+        let mut device = StackDevice::ethernet(FRAME);
         let mut config = Config::new(EthernetAddress(mac.0).into());
         config.random_seed = seed;
-        let mut interface = Interface::new(config, &mut frames, Instant::ZERO);
+        let mut interface = Interface::new(config, &mut device, Instant::ZERO);
         interface.update_ip_addrs(|list| {
             for address in addresses {
                 let bits = if address.is_ipv6() {
@@ -72,7 +72,7 @@ impl Stack {
             interface,
             sockets,
             socket,
-            frames,
+            device,
         }
     }
 
@@ -144,79 +144,29 @@ impl Stack {
 
     /// Gives the stack a frame.
     pub fn receive(&mut self, frame: Bytes) {
-        self.frames.received.push_back(frame);
+        self.device.received.push_back(frame);
     }
 
-    /// Does what is due. Returns the frames that it sends.
+    /// Does what is due. Returns the frames that it sends, padded.
     pub fn poll(&mut self, now: Time) -> Vec<Bytes> {
         let Self {
             interface,
-            frames,
+            device,
             sockets,
             ..
         } = self;
-        while interface.poll(instant(now), frames, sockets) != PollResult::None {}
-        std::mem::take(&mut self.frames.sent)
+        while interface.poll(CLOCK.at(now), device, sockets) != PollResult::None {}
+        let padded = |mut frame: BytesMut| {
+            frame.resize(frame.len().max(MIN_FRAME_BYTES), 0);
+            frame.freeze()
+        };
+        device.sent.drain(..).map(padded).collect()
     }
 
     /// When it has something to do unless a frame comes before. Not before `now`.
     pub fn deadline(&mut self, now: Time) -> Option<Time> {
-        let now = instant(now);
-        let due = self.interface.poll_at(now, &self.sockets)?.max(now + TICK);
-        let ticks = u64::try_from(due.total_micros()).unwrap_or(u64::MAX);
-        Some(Time::from_ps(ticks.saturating_mul(PS_PER_US)))
-    }
-}
-
-/// The stack's time, in whole microseconds.
-fn instant(now: Time) -> Instant {
-    let ticks = now.as_ps().div_ceil(PS_PER_US);
-    Instant::from_micros(i64::try_from(ticks).unwrap_or(i64::MAX))
-}
-
-/// The device of a stack: frames for it, and frames that it sends.
-#[derive(Debug, Default)]
-struct Frames {
-    received: VecDeque<Bytes>,
-    sent: Vec<Bytes>,
-}
-
-impl Device for Frames {
-    type RxToken<'a> = Received;
-    type TxToken<'a> = Sent<'a>;
-
-    fn receive(&mut self, _now: Instant) -> Option<(Received, Sent<'_>)> {
-        let frame = self.received.pop_front()?;
-        Some((Received(frame), Sent(&mut self.sent)))
-    }
-
-    fn transmit(&mut self, _now: Instant) -> Option<Sent<'_>> {
-        Some(Sent(&mut self.sent))
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        let mut capabilities = DeviceCapabilities::default();
-        capabilities.medium = Medium::Ethernet;
-        capabilities.max_transmission_unit = FRAME;
-        capabilities
-    }
-}
-
-struct Received(Bytes);
-
-impl phy::RxToken for Received {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(&self.0)
-    }
-}
-
-struct Sent<'a>(&'a mut Vec<Bytes>);
-
-impl phy::TxToken for Sent<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
-        let mut frame = BytesMut::zeroed(length.max(MIN_FRAME_BYTES));
-        let result = write(&mut frame[..length]);
-        self.0.push(frame.freeze());
-        result
+        let stack = CLOCK.at(now);
+        let due = self.interface.poll_at(stack, &self.sockets)?;
+        Some(CLOCK.when(due.max(stack + TICK)))
     }
 }

@@ -3,9 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use xoff_sim::nic::{Address, QpSettings, Region};
-use xoff_sim::protocol::gbn::{
-    Completion, Recv, RequesterConfig, ResponderConfig, Work, mtu_bytes,
-};
+use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work, mtu_code};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::wire::{MacAddr, Psn};
 
@@ -30,7 +28,7 @@ const UDP_PORT: u16 = 0xC000;
 /// The hop limit of packets; Linux's.
 const HOP_LIMIT: u8 = 64;
 
-/// What the other end tells of its queue pair.
+/// What an end tells of its queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Remote {
     /// Its address.
@@ -63,7 +61,7 @@ impl Verbs {
     }
 
     /// The own address for a peer with this one: of the same version of IP, and link-local if that is.
-    pub fn own_for(&self, peer: IpAddr) -> Option<Address> {
+    fn own_for(&self, peer: IpAddr) -> Option<Address> {
         let kind = |ip: IpAddr| match ip {
             IpAddr::V4(_) => 0,
             IpAddr::V6(ip) if ip.is_unicast_link_local() => 1,
@@ -71,6 +69,22 @@ impl Verbs {
         };
         let mut own = self.own.iter().copied();
         own.find(|own| kind(own.ip) == kind(peer))
+    }
+
+    /// What a peer with this address is told of a queue pair.
+    ///
+    /// # Errors
+    ///
+    /// The host has no address of its kind.
+    pub fn told(&self, created: &Created, peer: IpAddr) -> Result<Remote, ToolError> {
+        let own = self.own_for(peer).ok_or_else(|| {
+            ToolError::Exchange(format!("{peer}: this host has no address of its kind"))
+        })?;
+        Ok(Remote {
+            ip: own.ip,
+            qpn: created.qpn,
+            psn: created.psn,
+        })
     }
 
     /// Creates a queue pair with its memory. The PSN of its first request is drawn.
@@ -101,7 +115,7 @@ impl Verbs {
                 remote.ip
             )));
         };
-        let mtu = mtu_code(mtu);
+        let mtu = mtu_code(mtu).unwrap_or(4);
         let settings = QpSettings {
             own,
             peer: Address { mac, ip: remote.ip },
@@ -165,11 +179,6 @@ pub(super) fn failed(completion: &Completion, waits_for: &str) -> ToolError {
     };
     let status = completion.status;
     ToolError::Transport(format!("{what} ended with {status:?}; {waits_for}"))
-}
-
-/// The code of a path MTU, 256 « code bytes.
-pub(super) fn mtu_code(mtu: u32) -> u8 {
-    (0..4).find(|code| mtu_bytes(*code) >= mtu).unwrap_or(4)
 }
 
 /// The address in a GID: an IPv4 one is mapped into IPv6.

@@ -3,6 +3,8 @@
 use smoltcp::time::Instant;
 use xoff_sim::time::{Duration, Time};
 
+/// The least step of a stack's clock: what is due now was done, as far as it could be, and not again in this tick.
+pub(crate) const TICK: smoltcp::time::Duration = smoltcp::time::Duration::from_micros(1);
 /// Ticks of a stack a second of its own.
 const TICKS: u128 = 1_000_000;
 
@@ -14,23 +16,23 @@ const TICKS: u128 = 1_000_000;
 /// wakes the stack in the tick before: a millionth of the timeout, since no timer of the stack is shorter than it.
 /// Frames themselves are not rounded: the stack answers at the time at which it is asked.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StackClock {
+pub(crate) struct StackClock {
     second: Duration,
 }
 
 impl StackClock {
-    pub(super) const fn new(second: Duration) -> Self {
+    pub(crate) const fn new(second: Duration) -> Self {
         Self { second }
     }
 
     /// The stack's time.
-    pub(super) fn at(&self, now: Time) -> Instant {
+    pub(crate) fn at(&self, now: Time) -> Instant {
         let ticks = (u128::from(now.as_ps()) * TICKS).div_ceil(self.second.as_ps().into());
         Instant::from_micros(i64::try_from(ticks).unwrap_or(i64::MAX))
     }
 
     /// The last time that stands for a tick of the stack.
-    pub(super) fn when(&self, stack: Instant) -> Time {
+    pub(crate) fn when(&self, stack: Instant) -> Time {
         let ticks = u128::try_from(stack.total_micros()).unwrap_or(0);
         let ps = ticks * u128::from(self.second.as_ps()) / TICKS;
         Time::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))

@@ -13,8 +13,9 @@ use xoff_sim::nic::QpSettings;
 use xoff_sim::protocol::gbn::Work;
 use xoff_sim::time::Time;
 
-use super::clock::StackClock;
-use super::packets::{Envelope, Packets, Tuple};
+use super::clock::{StackClock, TICK};
+use super::device::StackDevice;
+use super::packets::{Envelope, Tuple};
 use crate::scenario::{TcpCongestion, TcpSettings};
 
 /// Bytes of the buffer that a connection's data never goes through: they go one way.
@@ -69,7 +70,7 @@ pub(super) struct Connection {
     interface: Interface,
     sockets: SocketSet<'static>,
     handle: SocketHandle,
-    packets: Packets,
+    packets: StackDevice,
     clock: StackClock,
     pub(super) envelope: Envelope,
     pub(super) tuple: Tuple,
@@ -109,7 +110,7 @@ impl Connection {
     pub(super) fn open(opening: Opening<'_>, now: Time) -> Result<Self, String> {
         let Opening { settings, qp, .. } = opening;
         let clock = StackClock::new(settings.min_rto);
-        let mut packets = Packets::new(settings.mtu as usize);
+        let mut packets = StackDevice::ip(settings.mtu as usize);
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = opening.seed;
         let mut interface = Interface::new(config, &mut packets, clock.at(now));
@@ -186,7 +187,7 @@ impl Connection {
 
     /// Gives the stack a packet.
     pub(super) fn receive(&mut self, packet: Bytes, now: Time) -> Outcome {
-        self.packets.received = Some(packet);
+        self.packets.received.push_back(packet);
         self.poll(now)
     }
 
@@ -239,7 +240,6 @@ impl Connection {
     pub(super) fn deadline(&mut self, now: Time) -> Option<Time> {
         let stack = self.clock.at(now);
         let due = self.interface.poll_at(stack, &self.sockets)?;
-        // What is due now was done, as far as it could be: not again in this tick.
         Some(self.clock.when(due.max(stack + TICK)))
     }
 
@@ -338,6 +338,3 @@ impl Connection {
         }
     }
 }
-
-/// The least step of a stack's clock.
-const TICK: smoltcp::time::Duration = smoltcp::time::Duration::from_micros(1);

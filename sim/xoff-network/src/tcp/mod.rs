@@ -3,7 +3,8 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `connection` | messages over the byte stream of a connection |
-//! | `packets` | packets into the stack and out of it, and in frames |
+//! | `packets` | its packets in frames |
+//! | `device` | packets into the stack and out of it |
 //! | `clock` | the stack's microseconds and the simulation's picoseconds |
 //! | `kernel` | the distribution of the kernel's delay |
 //!
@@ -42,8 +43,9 @@ use crate::endpoint::{
 use crate::scenario::TcpSettings;
 use crate::scenario::check::{MODEL_QPS, RING};
 
-mod clock;
+pub(crate) mod clock;
 mod connection;
+pub(crate) mod device;
 mod kernel;
 mod packets;
 #[cfg(test)]

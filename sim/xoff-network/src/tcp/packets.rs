@@ -1,79 +1,11 @@
-//! Packets of a connection: into its stack, out of it, and in frames.
-
-use std::collections::VecDeque;
+//! Packets of a connection in frames.
 
 use bytes::{Bytes, BytesMut};
-use smoltcp::phy::{self, Checksum, ChecksumCapabilities, Device, DeviceCapabilities, Medium};
-use smoltcp::time::Instant;
 use smoltcp::wire::{IpAddress, Ipv4Packet, Ipv6Packet, TcpPacket};
 use xoff_sim::headers::Headers;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::{EtherType, IP_PROTOCOL_TCP, MIN_FRAME_BYTES, MacAddr};
-
-/// The device of a stack: what the kernel hands in, and what the stack sends.
-#[derive(Debug)]
-pub(super) struct Packets {
-    mtu: usize,
-    pub(super) received: Option<Bytes>,
-    pub(super) sent: VecDeque<BytesMut>,
-}
-
-impl Packets {
-    pub(super) const fn new(mtu: usize) -> Self {
-        Self {
-            mtu,
-            received: None,
-            sent: VecDeque::new(),
-        }
-    }
-}
-
-impl Device for Packets {
-    type RxToken<'a> = Received;
-    type TxToken<'a> = Sent<'a>;
-
-    fn receive(&mut self, _now: Instant) -> Option<(Received, Sent<'_>)> {
-        let packet = self.received.take()?;
-        Some((Received(packet), Sent(&mut self.sent)))
-    }
-
-    fn transmit(&mut self, _now: Instant) -> Option<Sent<'_>> {
-        Some(Sent(&mut self.sent))
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        // What is received was checked by [`segment`], which says what was wrong.
-        let mut checksum = ChecksumCapabilities::default();
-        (checksum.ipv4, checksum.tcp) = (Checksum::Tx, Checksum::Tx);
-        let mut capabilities = DeviceCapabilities::default();
-        capabilities.medium = Medium::Ip;
-        capabilities.max_transmission_unit = self.mtu;
-        capabilities.checksum = checksum;
-        capabilities
-    }
-}
-
-/// A packet for the stack.
-pub(super) struct Received(Bytes);
-
-impl phy::RxToken for Received {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(&self.0)
-    }
-}
-
-/// Room for a packet of the stack.
-pub(super) struct Sent<'a>(&'a mut VecDeque<BytesMut>);
-
-impl phy::TxToken for Sent<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
-        let mut packet = BytesMut::zeroed(length);
-        let result = write(&mut packet);
-        self.0.push_back(packet);
-        result
-    }
-}
 
 /// The Ethernet header, tags and DSCP of a connection's packets.
 #[derive(Debug, Clone)]
