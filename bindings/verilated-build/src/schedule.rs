@@ -1,12 +1,12 @@
 //! Writes Verilator's schedule again, so that it costs less to decide what is evaluated.
 //!
 //! Verilator 5.006 keeps what is triggered in an array of flags, of which each condition reads up to all. It looks for
-//! triggers until there are none, and then once more. And when the clock rises, it evaluates all that depends on inputs,
-//! though these have not changed. In a model with clock gates that is a sixth of a busy cycle and half of one at rest.
-//! Here what is triggered is a word, and at a rising edge the clock is a constant.
+//! triggers until there are none, and then once more. And when the clock rises, it evaluates all that depends on
+//! inputs, though these have not changed. In a model with clock gates that is a sixth of a busy cycle and half of one
+//! at rest. Here what is triggered is a word, and at a rising edge the clock is a constant.
 //!
-//! State, and what is evaluated in which order, stay the same. All functions concerned have to be as that version writes
-//! them, statement by statement; otherwise none is changed. Later versions keep words themselves.
+//! State, and what is evaluated in which order, stay the same. All functions concerned have to be as that version
+//! writes them, statement by statement; otherwise none is changed. Later versions keep words themselves.
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,8 @@ vlSelf->__VnbaTriggered.set(vlSelf->__VactTriggered);R___eval_act(vlSelf);}}\
 if(vlSelf->__VnbaTriggered.any()){__VnbaContinue=1U;if(VL_UNLIKELY((0x64U<__VnbaIterCount))){F}\
 __VnbaIterCount=((IData)(1U)+__VnbaIterCount);R___eval_nba(vlSelf);}}";
 
-/// Returns the sources with another schedule, and with the function `{prefix}_rise`, which raises the clock: it takes the
-/// root of a model that has settled with the clock at 0, and whose other inputs have not changed since.
+/// Returns the sources with another schedule, and with the function `{prefix}_rise`, which raises the clock: it takes
+/// the root of a model that has settled with the clock at 0, and whose other inputs have not changed since.
 ///
 /// # Errors
 ///

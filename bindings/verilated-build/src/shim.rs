@@ -47,8 +47,8 @@ impl Face<'_> {
     }
 }
 
-/// Returns the header with which users' own C++ includes the model by its name in Rust: the class `Name`, and the structs
-/// `NameIn` and `NameOut`, whose layout is that of `In` and `Out`.
+/// Returns the header with which users' own C++ includes the model by its name in Rust: the class `Name`, and the
+/// structs `NameIn` and `NameOut`, whose layout is that of `In` and `Out`.
 pub(crate) fn forwarding_header(face: &Face) -> String {
     let Face { name, prefix, .. } = face;
     let mut text = format!(

@@ -122,10 +122,10 @@ impl Top {
     /// nothing of use until the process has run once, and a file that the source has opened is not open in the other
     /// model. Registers that nothing reads are kept, so [`Instance::signals`] lists them.
     ///
-    /// It takes longer to compile: two models, of which that with waves takes most of the time. If the two would not have
-    /// the same state, because Verilator cannot flatten a module into the top, say, there is one model with its waves,
-    /// and a warning of the build says why. Coverage is counted in one model, so a top that counts it has its waves
-    /// there.
+    /// It takes longer to compile: two models, of which that with waves takes most of the time. If the two would not
+    /// have the same state, because Verilator cannot flatten a module into the top, say, there is one model with its
+    /// waves, and a warning of the build says why. Coverage is counted in one model, so a top that counts it has its
+    /// waves there.
     ///
     /// [`Instance::signals`]: https://docs.rs/verilated5/latest/verilated/struct.Instance.html#method.signals
     pub fn waves_apart(mut self) -> Top {
@@ -147,8 +147,9 @@ impl Top {
     ///
     /// Results stay the same. A model with much logic behind its inputs gets faster, one with little slower. Inputs of
     /// a group are passed on together when one of them has changed; those in no group form one more group. So inputs
-    /// that change in every cycle, such as a time, belong in a group of their own, and inputs that move together in
-    /// one group. The top must have a clock and no port with unpacked dimensions. In waves and in paths of signals, its scope is inside a scope `pins`.
+    /// that change in every cycle, such as a time, belong in a group of their own, and inputs that move together in one
+    /// group. The top must have a clock and no port with unpacked dimensions. In waves and in paths of signals, its
+    /// scope is inside a scope `pins`.
     pub fn sampled(mut self, groups: &[&[&str]]) -> Top {
         let owned = |group: &&[&str]| group.iter().map(|&name| name.to_owned()).collect();
         self.sampled = Some(groups.iter().map(owned).collect());
@@ -157,10 +158,10 @@ impl Top {
 
     /// Writes Verilator's schedule again: the code that decides what of the model is evaluated.
     ///
-    /// Results and saved states stay the same. Verilator 5.006 spends a sixth of the time of a large model with clock gates
-    /// there, and half of it while the gates are closed. Of other versions, and of a model whose schedule has something that
-    /// is not known here, the schedule stays as it is, and a warning of the build says why. In a top [with waves
-    /// apart](Top::waves_apart), the model with waves has Verilator's.
+    /// Results and saved states stay the same. Verilator 5.006 spends a sixth of the time of a large model with clock
+    /// gates there, and half of it while the gates are closed. Of other versions, and of a model whose schedule has
+    /// something that is not known here, the schedule stays as it is, and a warning of the build says why. In a top
+    /// [with waves apart](Top::waves_apart), the model with waves has Verilator's.
     pub fn rescheduled(mut self) -> Top {
         self.rescheduled = true;
         self

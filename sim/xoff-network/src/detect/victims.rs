@@ -85,8 +85,8 @@ pub fn path(simulation: &Simulation, flow: &FlowEnds) -> Vec<Hop> {
     path_of(simulation, flow.source, flow.class, headers(&flow.qp))
 }
 
-/// The links that a flow's answers take now, if they have its class and its DSCP. Empty if no flow starts where they do,
-/// for then it is not known which router they are sent to.
+/// The links that a flow's answers take now, if they have its class and its DSCP. Empty if no flow starts where they
+/// do, for then it is not known which router they are sent to.
 pub(super) fn path_back(simulation: &Simulation, flow: &FlowEnds) -> Vec<Hop> {
     let mut flows = simulation.flows().iter();
     let Some(other) = flows.find(|other| other.source == flow.target) else {

@@ -20,8 +20,9 @@ template <class Model>
 void add_waves(Model&, VerilatedFstC&, long) {}
 
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
-// `kClocked`. With `kRises`, also `rise(Root&)`, which raises the clock of a model that has settled. With `kCounts`, also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also
-// `apart(name, plusargs)`, which returns a model that is evaluated in place of this one while waves are written.
+// `kClocked`. With `kRises`, also `rise(Root&)`, which raises the clock of a model that has settled. With `kCounts`,
+// also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also `apart(name, plusargs)`, which
+// returns a model that is evaluated in place of this one while waves are written.
 template <class Model, class In, class Out, class Ports>
 class Shim : public Core {
 public:

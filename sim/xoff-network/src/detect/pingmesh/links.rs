@@ -18,8 +18,8 @@ pub(super) struct Over {
 }
 
 impl Over {
-    /// Whether the link explains more than a place, all of whose pairs are given: no fewer bad pairs go over it, and fewer
-    /// good ones beside them.
+    /// Whether the link explains more than a place, all of whose pairs are given: no fewer bad pairs go over it, and
+    /// fewer good ones beside them.
     pub(super) fn explains(&self, place: &BTreeSet<usize>, bad: &BTreeSet<usize>) -> bool {
         let part = place.intersection(bad).count();
         self.bad >= part && self.bad * place.len() > part * self.pairs
@@ -35,27 +35,30 @@ impl Over {
     }
 }
 
-/// The link between switches that most of the bad pairs go over; `None` if half of the bad pairs do not go over it, or
-/// pairs that do not are nearly as often bad.
-pub(super) fn most_bad(
-    simulation: &Simulation,
-    pairs: &[Pair<'_>],
-    bad: &BTreeSet<usize>,
-) -> Option<Over> {
-    let mut over = BTreeMap::<LinkClass, Over>::new();
+/// The links between switches that the probes of each pair go over, and their answers.
+pub(super) fn ways(simulation: &Simulation, pairs: &[Pair<'_>]) -> Vec<BTreeSet<LinkClass>> {
     let is_switch = |node| simulation.network().node(node).switch().is_some();
-    for (place, pair) in pairs.iter().enumerate() {
+    let between = |link: &LinkClass| {
+        let peer = link.peer(simulation);
+        is_switch(link.node) && peer.is_some_and(|(peer, _)| is_switch(peer))
+    };
+    let way = |pair: &Pair<'_>| {
         let there = path(simulation, pair.flow);
         let back = path_back(simulation, pair.flow);
         let links = there.into_iter().chain(back).map(|(link, _)| link);
-        let between = |link: &LinkClass| {
-            let peer = link.peer(simulation);
-            is_switch(link.node) && peer.is_some_and(|(peer, _)| is_switch(peer))
-        };
-        let links: BTreeSet<LinkClass> = links.filter(between).collect();
+        links.filter(between).collect()
+    };
+    pairs.iter().map(way).collect()
+}
+
+/// The link between switches that most of the bad pairs go over; `None` if half of the bad pairs do not go over it, or
+/// pairs that do not are nearly as often bad.
+pub(super) fn most_bad(ways: &[BTreeSet<LinkClass>], bad: &BTreeSet<usize>) -> Option<Over> {
+    let mut over = BTreeMap::<LinkClass, Over>::new();
+    for (place, links) in ways.iter().enumerate() {
         for link in links {
-            let of_link = over.entry(link).or_insert(Over {
-                link,
+            let of_link = over.entry(*link).or_insert(Over {
+                link: *link,
                 pairs: 0,
                 bad: 0,
             });
@@ -64,7 +67,7 @@ pub(super) fn most_bad(
         }
     }
     let explains = |over: &Over| {
-        let (others, others_bad) = (pairs.len() - over.pairs, bad.len() - over.bad);
+        let (others, others_bad) = (ways.len() - over.pairs, bad.len() - over.bad);
         over.bad > 1
             && over.bad * 2 >= bad.len()
             && over.bad * others >= WORSE * others_bad * over.pairs

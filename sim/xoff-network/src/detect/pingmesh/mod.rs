@@ -1,5 +1,5 @@
-//! What the probes of Pingmesh tell, and where: pairs of hosts without answers, with late ones, or with lost ones, put down
-//! to the smallest place that they have in common.
+//! What the probes of Pingmesh tell, and where: pairs of hosts without answers, with late ones, or with lost ones, put
+//! down to the smallest place that they have in common.
 //!
 //! Only what a prober sees is used: who asks whom, when answers come, and which hosts share a rack and a podset. Where
 //! single pairs are bad, the links on their way are compared, which traces of routes with the probes' headers tell.
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use xoff_sim::kernel::NodeId;
 use xoff_sim::time::{Duration, Time};
 
-use links::most_bad;
+use links::{most_bad, ways};
 use places::{Places, place_of};
 pub use scopes::{Failure, Probes, probes};
 
@@ -165,6 +165,11 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
         .collect();
     // What is explained by a graver fault is not told again.
     let mut left: BTreeSet<usize> = (0..pairs.len()).filter(|at| wrong[*at].is_some()).collect();
+    // Routes are traced for what is wrong alone.
+    let ways = match left.is_empty() {
+        true => Vec::new(),
+        false => ways(simulation, &pairs),
+    };
     let mut found = Vec::new();
     for what in Wrong::ALL {
         loop {
@@ -173,7 +178,7 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
             if bad.is_empty() {
                 break;
             }
-            let over = most_bad(simulation, &pairs, &bad);
+            let over = most_bad(&ways, &bad);
             let place = place_of(simulation, &places, &pairs, &bad, over.as_ref());
             let Some((place, of_place)) = place else {
                 break;

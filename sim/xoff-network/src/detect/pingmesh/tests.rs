@@ -6,22 +6,13 @@ use crate::results::Summary;
 use crate::scenario::event::{Action, Event, Faults, PauseStorm};
 use crate::scenario::{Clos, NicKind, Pingmesh, Scenario, Topology};
 
-fn event(at: Duration, action: Action) -> Event {
-    Event {
-        at,
-        every: None,
-        converge: None,
-        action,
-    }
-}
-
 fn faults(from: &str, to: &str, rule: &str) -> Event {
     let faults = Faults {
         from: from.into(),
         to: to.into(),
         rules: vec![rule.parse().unwrap()],
     };
-    event(Duration::ZERO, Action::Faults(faults))
+    Event::once(Duration::ZERO, Action::Faults(faults))
 }
 
 /// Two podsets of two racks with eight hosts, which probe each other.
@@ -125,7 +116,10 @@ fn a_storm() {
         classes: None,
         interval: None,
     };
-    let summary = run(vec![event(Duration::from_ms(1), Action::PauseStorm(storm))]);
+    let summary = run(vec![Event::once(
+        Duration::from_ms(1),
+        Action::PauseStorm(storm),
+    )]);
     let told = told(&summary);
     assert_eq!(
         told,
@@ -141,7 +135,10 @@ fn a_storm() {
 fn a_dead_host() {
     let summary = run_for(
         Duration::from_ms(14),
-        vec![event(Duration::from_us(150), Action::Die("h20".into()))],
+        vec![Event::once(
+            Duration::from_us(150),
+            Action::Die("h20".into()),
+        )],
     );
     let told = told(&summary);
     assert_eq!(
