@@ -84,8 +84,8 @@ pub trait Endpoint: Node + Debug {
     /// Whether the QP is connected.
     fn connected(&self, index: u16) -> bool;
 
-    /// Has the QPs that are connected from now on ask for READs and atomics and answer them, at most `limit` unanswered at
-    /// a time in each direction, 1 or more. Returns whether the NIC can; one that cannot refuses them.
+    /// Has the QPs that are connected from now on ask for READs and atomics and answer them, at most `limit` unanswered
+    /// at a time in each direction, 1 or more. Returns whether the NIC can; one that cannot refuses them.
     fn enable_reads(&mut self, limit: u16) -> bool {
         let _ = limit;
         false

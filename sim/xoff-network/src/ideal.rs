@@ -164,9 +164,9 @@ impl<'a> Paths<'a> {
             + reader.pcie_latency
     }
 
-    /// From the post of the first of `count` messages of a flow, all of a kind and length, to the completion of the last,
-    /// as the application sees them: payload read over the bus, all packets back to back at the slowest link, each hop
-    /// store-and-forward, and an ACK on the way back.
+    /// From the post of the first of `count` messages of a flow, all of a kind and length, to the completion of the
+    /// last, as the application sees them: payload read over the bus, all packets back to back at the slowest link,
+    /// each hop store-and-forward, and an ACK on the way back.
     ///
     /// Exact up to some cycles of the NICs as long as the QP's window covers the path.
     pub fn ideal(

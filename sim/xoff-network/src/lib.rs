@@ -1,4 +1,5 @@
-//! The network of a scenario: hosts, switches and cables in simulated time, what is measured of them, and what goes wrong.
+//! The network of a scenario: hosts, switches and cables in simulated time, what is measured of them, and what goes
+//! wrong.
 //!
 //! Hosts are [`Endpoint`]s. Here are those of model NICs and of TCP; RTL NICs come from the crate `xoff-cosim`, by
 //! [`Endpoints`]. Nothing here needs Verilator or a C++ compiler.

@@ -188,8 +188,8 @@ fn against(simulation: &Simulation, auditor: &Auditor, entries: &[String]) -> Ve
         .collect()
 }
 
-/// What went wrong until now: places that dropped frames with the reason, what stops traffic, what probes tell, servers in
-/// alarm, and QPs that ended.
+/// What went wrong until now: places that dropped frames with the reason, what stops traffic, what probes tell, servers
+/// in alarm, and QPs that ended.
 fn harm(simulation: &Simulation, recorder: &Recorder) -> Vec<String> {
     let dropped = drops(simulation).into_iter();
     let dropped =

@@ -1,22 +1,15 @@
 //! READs and atomics as flows of a scenario: data go from `to` to `from`.
 
 use xoff_sim::nic_registers as reg;
-use xoff_sim::time::{ByteCount, Duration, Length};
+use xoff_sim::time::{ByteCount, Duration};
 
 use crate::scenario::{FlowSettings, NicKind, Operation, Recovery, Scenario};
-use crate::testing::ran;
+use crate::testing::{self, ran};
 use crate::{Endpoints, FlowEnds, Simulation};
 
 /// Two hosts with model NICs at a switch, which has these fault rules.
 fn pair(flow: FlowSettings, duration: Duration, faults: &[&str]) -> Scenario {
-    let mut scenario = Scenario::new("reads", duration)
-        .host("a")
-        .host("b")
-        .switch("s")
-        .link("a", "s", Length::from_m(2))
-        .link("b", "s", Length::from_m(2))
-        .flow(flow);
-    scenario.host.nic = NicKind::Model;
+    let mut scenario = testing::pair(NicKind::Model, flow, duration);
     scenario.switches[0].faults = faults.iter().map(|rule| rule.parse().unwrap()).collect();
     scenario
 }

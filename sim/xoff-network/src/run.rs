@@ -15,8 +15,8 @@ use crate::{Endpoints, Simulation, SimulationError};
 /// Why an observer cannot go on, such as a full disk.
 pub type ObserverError = Box<dyn Error + Send + Sync>;
 
-/// Whoever watches a run: a capture, protocol monitors, waves of the network, checkpoints, a progress bar. Nothing that it
-/// does changes the run.
+/// Whoever watches a run: a capture, protocol monitors, waves of the network, checkpoints, a progress bar. Nothing that
+/// it does changes the run.
 pub trait Observer {
     /// When it wants to see the network at the latest; `None` if it does not matter.
     fn due(&self) -> Option<Time> {
@@ -51,7 +51,8 @@ pub trait Observer {
     }
 }
 
-/// A run between two steps. In serialized form it is a checkpoint, from which the run goes on as if it had never stopped.
+/// A run between two steps. In serialized form it is a checkpoint, from which the run goes on as if it had never
+/// stopped.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The network.
@@ -121,8 +122,9 @@ impl Run {
         self.now() >= self.end
     }
 
-    /// Runs to the next sample, the end of a window of rates or of an interval of the watch over servers, the judgement of a
-    /// stage, the start of the measured window, the end or `stop`, whichever is first, and returns that time. `observe` is given what happens at tapped ports.
+    /// Runs to the next sample, the end of a window of rates or of an interval of the watch over servers, the judgement
+    /// of a stage, the start of the measured window, the end or `stop`, whichever is first, and returns that time.
+    /// `observe` is given what happens at tapped ports.
     ///
     /// # Errors
     ///
@@ -165,8 +167,8 @@ impl Run {
         Ok(until)
     }
 
-    /// Shows the network to the observers, and then advances, at most to the time at which the first of them wants to see
-    /// it again. Returns that time.
+    /// Shows the network to the observers, and then advances, at most to the time at which the first of them wants to
+    /// see it again. Returns that time.
     ///
     /// # Errors
     ///

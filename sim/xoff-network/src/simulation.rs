@@ -534,7 +534,8 @@ impl Simulation {
         &mut self.network
     }
 
-    /// For each node how full the queues of a switch were since the last call: [`Switch::take_levels`]. Zeros for hosts.
+    /// For each node how full the queues of a switch were since the last call: [`Switch::take_levels`]. Zeros for
+    /// hosts.
     pub fn take_levels(&mut self) -> Vec<[Level; 2]> {
         let now = self.now();
         let nodes = (0..self.names.len() as u32).map(NodeId);
@@ -687,8 +688,8 @@ impl Simulation {
 }
 
 impl Connecting {
-    /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has posted
-    /// its buffers, and the flow has started.
+    /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has
+    /// posted its buffers, and the flow has started.
     fn advance(
         &mut self,
         network: &mut Network<Station>,

@@ -23,16 +23,21 @@ pub fn to_the_end(simulation: &mut Simulation, scenario: &Scenario) {
     simulation.run_until(end).unwrap();
 }
 
-/// Two hosts with TCP at a switch, and a flow between them in the lossy class 0.
-pub fn tcp_pair(mut flow: FlowSettings, duration: Duration) -> Scenario {
-    flow.dscp = 0;
-    let mut scenario = Scenario::new("tcp", duration)
+/// Two hosts with such NICs at a switch, and a flow between them.
+pub fn pair(nic: NicKind, flow: FlowSettings, duration: Duration) -> Scenario {
+    let mut scenario = Scenario::new("pair", duration)
         .host("a")
         .host("b")
         .switch("s")
         .link("a", "s", Length::from_m(2))
         .link("b", "s", Length::from_m(2))
         .flow(flow);
-    scenario.host.nic = NicKind::Tcp;
+    scenario.host.nic = nic;
     scenario
+}
+
+/// The same with TCP, whose flow is in the lossy class 0.
+pub fn tcp_pair(mut flow: FlowSettings, duration: Duration) -> Scenario {
+    flow.dscp = 0;
+    pair(NicKind::Tcp, flow, duration)
 }

@@ -1,9 +1,9 @@
-//! The watch over servers: for each interval and server how many pauses it sent and received, for how long it stopped its
-//! switch and stood itself, and whether it was available; and which of them were in alarm.
+//! The watch over servers: for each interval and server how many pauses it sent and received, for how long it stopped
+//! its switch and stood itself, and whether it was available; and which of them were in alarm.
 //!
-//! A server is *available* in an interval unless most of its flows that were asked for something stood: they had a message
-//! open for all of the interval, or their QP had ended, and nothing of it arrived. Where probes go, these alone are asked.
-//! So one dead server makes those that ask it no less available.
+//! A server is *available* in an interval unless most of its flows that were asked for something stood: they had a
+//! message open for all of the interval, or their QP had ended, and nothing of it arrived. Where probes go, these alone
+//! are asked. So one dead server makes those that ask it no less available.
 
 use std::collections::BTreeMap;
 

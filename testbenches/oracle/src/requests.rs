@@ -20,8 +20,8 @@ pub struct Requests {
     pub top: u64,
     /// The packet sent last.
     last: Option<u64>,
-    /// All packets before this one are acknowledged. A response that may be of an answer given before its READ was asked
-    /// again counts.
+    /// All packets before this one are acknowledged. A response that may be of an answer given before its READ was
+    /// asked again counts.
     pub acked: u64,
     /// The same without such responses.
     sure: u64,
@@ -224,8 +224,8 @@ impl Requests {
         }
     }
 
-    /// The next packet of the first READ or atomic that was sent and is not answered, where all packets before `acked` are
-    /// acknowledged.
+    /// The next packet of the first READ or atomic that was sent and is not answered, where all packets before `acked`
+    /// are acknowledged.
     fn unanswered(&self, acked: u64, messages: &Messages) -> u64 {
         let mut left = messages.list()[messages.complete(acked)..]
             .iter()

@@ -42,8 +42,8 @@ impl Responses {
         first.map_or(u64::MAX, |message| message.first)
     }
 
-    /// Judges a response. `could`: all packets before this one have arrived, in order; `memory` is the sender's, as it is
-    /// now without what atomics did.
+    /// Judges a response. `could`: all packets before this one have arrived, in order; `memory` is the sender's, as it
+    /// is now without what atomics did.
     pub fn sent(
         &mut self,
         place: &Place,

@@ -39,6 +39,7 @@ pub mod encode;
 pub mod injection;
 pub mod interruption;
 mod nearest;
+pub mod nic_args;
 pub mod ns3_files;
 pub mod program;
 pub mod row;

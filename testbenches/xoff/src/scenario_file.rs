@@ -297,7 +297,8 @@ impl Source {
     }
 }
 
-/// Adds the most similar key to serde's message about an unknown one: "unknown field `flow`, expected one of `flows`, …".
+/// Adds the most similar key to serde's message about an unknown one: "unknown field `flow`, expected one of `flows`,
+/// …".
 fn with_nearest(problem: &str) -> String {
     let meant = || {
         let (_, rest) = problem.split_once("unknown field `")?;

@@ -144,8 +144,9 @@ impl OutDir {
         self.path.join(name)
     }
 
-    /// Writes `series.csv`, `flows.csv`, `metrics.csv`, `spans.csv` if a chart has any, `servers.csv` if servers
-    /// were watched, `goodput.svg` (the first chart), `report.html` and finally `summary.json`, and returns the path of the page.
+    /// Writes `series.csv`, `flows.csv`, `metrics.csv`, `spans.csv` if a chart has any, `servers.csv` if servers were
+    /// watched, `goodput.svg` (the first chart), `report.html` and finally `summary.json`, and returns the path of the
+    /// page.
     ///
     /// Of the summary's files, those that do not exist are left out.
     ///
@@ -191,8 +192,8 @@ impl OutDir {
     /// Writes `series.csv`, with one row for each time at which anything has a value and `time_ns` as the first
     /// column.
     ///
-    /// Each line has a column, named `chart: line (unit)`. If it has ranges, two more follow: `chart: line, least (unit)`
-    /// and `chart: line, greatest (unit)`. A field is empty if there is no value at that time.
+    /// Each line has a column, named `chart: line (unit)`. If it has ranges, two more follow: `chart: line, least
+    /// (unit)` and `chart: line, greatest (unit)`. A field is empty if there is no value at that time.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! What a run shows, in a sentence: what broke, where, when, how much, and which settings cure it. It is put together from
-//! what detectors, counters and metrics say, the gravest first; nothing here measures anything.
+//! What a run shows, in a sentence: what broke, where, when, how much, and which settings cure it. It is put together
+//! from what detectors, counters and metrics say, the gravest first; nothing here measures anything.
 //!
 //! | module | what is in it |
 //! |---|---|

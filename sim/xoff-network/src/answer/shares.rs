@@ -174,7 +174,8 @@ impl Seen<'_> {
         Some(Broken::new(headline, cures))
     }
 
-    /// Receivers of several flows, which post without a pause of their own, with the goodput of each flow, greatest first.
+    /// Receivers of several flows, which post without a pause of their own, with the goodput of each flow, greatest
+    /// first.
     fn shared_ports(&self) -> Vec<(NodeId, Vec<(&str, f64)>)> {
         let mut ports: BTreeMap<NodeId, Vec<(&str, f64)>> = BTreeMap::new();
         let flows = self.simulation.flows();

@@ -112,10 +112,11 @@ pub struct Samples {
     /// For each node, the part of the time since the previous sample in which frames held the line of its port 0, in
     /// per cent. A frame that spans two samples counts in both, split exactly. Empty for switches.
     pub wire: Vec<Vec<Interval>>,
-    /// For each node, bytes waiting in the egress queues of its fullest port since the previous sample. Empty for hosts.
-    pub queue: Vec<Vec<Interval>>,
-    /// For each node, bytes that the fullest ingress queue of a lossless class held since the previous sample. Empty for
+    /// For each node, bytes waiting in the egress queues of its fullest port since the previous sample. Empty for
     /// hosts.
+    pub queue: Vec<Vec<Interval>>,
+    /// For each node, bytes that the fullest ingress queue of a lossless class held since the previous sample. Empty
+    /// for hosts.
     pub ingress: Vec<Vec<Interval>>,
     /// For each node, the least fill at which such a queue would pause its peer. Empty for hosts, and for switches
     /// without lossless classes.
@@ -221,7 +222,8 @@ impl Recorder {
         self
     }
 
-    /// Audits the configuration of an [expanded](crate::scenario::Scenario::expanded) scenario from now on, at every sample.
+    /// Audits the configuration of an [expanded](crate::scenario::Scenario::expanded) scenario from now on, at every
+    /// sample.
     #[must_use]
     pub fn auditing(mut self, simulation: &Simulation, scenario: &Scenario) -> Self {
         let wanted = scenario.audit.clone();
@@ -274,8 +276,8 @@ impl Recorder {
         self.credited_before.clone_from(&self.credits.bytes);
     }
 
-    /// Ends a window of rates now: the least and the greatest of a sample's goodput and pauses are those of the windows that
-    /// ended since the sample before.
+    /// Ends a window of rates now: the least and the greatest of a sample's goodput and pauses are those of the windows
+    /// that ended since the sample before.
     pub fn end_window(&mut self, simulation: &Simulation) {
         self.windows.end(simulation);
     }

@@ -77,8 +77,8 @@ fn stages_begin_one_after_another() {
     }
 }
 
-/// A leaf without PFC on the way of the second stage keeps it out, and all behind it, though nothing was lost yet. A host
-/// that differs and is on nobody's way yet keeps nobody out.
+/// A leaf without PFC on the way of the second stage keeps it out, and all behind it, though nothing was lost yet. A
+/// host that differs and is on nobody's way yet keeps nobody out.
 #[test]
 fn the_audit_keeps_a_stage_out() {
     let mut scenario = scenario();

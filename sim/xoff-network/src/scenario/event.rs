@@ -28,6 +28,16 @@ pub struct Event {
 }
 
 impl Event {
+    /// An action that happens once, at a time.
+    pub const fn once(at: Duration, action: Action) -> Self {
+        Self {
+            at,
+            every: None,
+            converge: None,
+            action,
+        }
+    }
+
     /// When it happens, before `end`.
     pub fn times(&self, end: Time) -> impl Iterator<Item = Time> + use<> {
         let every = self.every;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::protocol::gbn::{WorkKind, mtu_code};
 use xoff_sim::time::{ByteCount, Duration};
 
 use super::Pattern;
@@ -324,6 +324,6 @@ impl FlowSettings {
 
     /// The code of the MTU, where the MTU is 256 « code bytes; `None` if there is no such code.
     pub fn mtu_code(&self) -> Option<u8> {
-        (0..5).find(|code| 256 << code == self.mtu)
+        mtu_code(self.mtu)
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::protocol::gbn::mtu_bytes;
+use xoff_sim::protocol::gbn::{mtu_bytes, mtu_code};
 use xoff_sim::wire::{Opcode, Psn, SyndromeMeaning};
 
 use super::cm::Agreed;
@@ -244,8 +244,7 @@ impl Found<'_> {
             (request.is_some() || answer.is_some()).then_some(payload)
         };
         let sizes = self.requests.iter().chain(&self.answers).filter_map(full);
-        let is_mtu = |size: &u32| (0..5).any(|code| mtu_bytes(code) == *size);
-        sizes.filter(is_mtu).max()
+        sizes.filter(|size| mtu_code(*size).is_some()).max()
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use xoff_sim::headers::Headers;
 use xoff_sim::nic::{Address, QpSettings};
-use xoff_sim::protocol::gbn::{Recv, RequesterConfig, ResponderConfig, mtu_bytes};
+use xoff_sim::protocol::gbn::{Recv, RequesterConfig, ResponderConfig, mtu_code};
 use xoff_sim::protocol::icrc;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::IpKind;
@@ -384,8 +384,7 @@ fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSett
     let address = |mac: MacAddr, ip: IpAddr| Address { mac, ip };
     let is_v4 = ip.is_none_or(|it| it.kind == IpKind::V4);
     let of = |bits: u128| address_of(bits, is_v4);
-    let mtu = (0..5).find(|code| mtu_bytes(*code) == connection.mtu);
-    let mtu = mtu.unwrap_or(4);
+    let mtu = mtu_code(connection.mtu).unwrap_or(4);
     QpSettings {
         own: address(dst, of(ip.map_or(0, |it| it.dst))),
         peer: address(src, of(connection.peer)),

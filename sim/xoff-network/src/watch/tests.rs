@@ -24,15 +24,6 @@ fn servers() -> Scenario {
     scenario
 }
 
-fn event(at: Duration, action: Action) -> Event {
-    Event {
-        at,
-        every: None,
-        converge: None,
-        action,
-    }
-}
-
 fn storm_of(host: &str) -> Event {
     let storm = PauseStorm {
         host: host.into(),
@@ -40,7 +31,7 @@ fn storm_of(host: &str) -> Event {
         classes: None,
         interval: None,
     };
-    event(Duration::from_us(1_500), Action::PauseStorm(storm))
+    Event::once(Duration::from_us(1_500), Action::PauseStorm(storm))
 }
 
 fn run(scenario: &Scenario) -> Run {
@@ -103,7 +94,10 @@ fn a_storm_is_an_alarm_while_it_lasts() {
 #[test]
 fn a_dead_server_is_unavailable() {
     let mut scenario = servers();
-    scenario.events = vec![event(Duration::from_us(1_500), Action::Die("c".into()))];
+    scenario.events = vec![Event::once(
+        Duration::from_us(1_500),
+        Action::Die("c".into()),
+    )];
     let run = run(&scenario);
     assert_eq!(run.recorder.watch().unwrap().worst(), (0, 1));
     let (servers, findings) = seen(&run);

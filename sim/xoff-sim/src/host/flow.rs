@@ -404,7 +404,8 @@ impl Receiver {
         self.arrivals.get_or_insert_default();
     }
 
-    /// Number of messages that the application has seen: with a completion if they take a receive buffer, else in memory.
+    /// Number of messages that the application has seen: with a completion if they take a receive buffer, else in
+    /// memory.
     pub(super) const fn seen(&self) -> u64 {
         match self.config.takes_buffers() {
             true => self.completed,
@@ -487,8 +488,8 @@ impl Receiver {
             self.failed.get_or_insert(status);
             return id == expected;
         }
-        // All of the message is in memory. Later ones may be there too: writes and completions have paths of their own, and
-        // no message has to wait until the one before has been reported.
+        // All of the message is in memory. Later ones may be there too: writes and completions have paths of their own,
+        // and no message has to wait until the one before has been reported.
         let message = self.config.message_of(expected);
         let right = self.config.shape(message).1;
         id == expected && length == right && self.whole > message

@@ -202,8 +202,8 @@ impl Host {
         }
     }
 
-    /// Writes to the memory from `va` on, as software of the host does. Only a host that was [taken over](Self::take_over)
-    /// remembers the NIC's writes, too.
+    /// Writes to the memory from `va` on, as software of the host does. Only a host that was [taken
+    /// over](Self::take_over) remembers the NIC's writes, too.
     pub fn write_memory(&mut self, va: u64, bytes: &[u8]) {
         let overlay = self.overlay.get_or_insert_default();
         overlay.write(va, bytes);
@@ -295,9 +295,9 @@ impl Host {
         self.plan();
     }
 
-    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle, and that the other end
-    /// can receive: its sender in this host may post. The keys are those of the flow's memory in this host and at the
-    /// other end.
+    /// Notes that flow `number`'s QPs are connected at `at`, but not before the host's next cycle, and that the other
+    /// end can receive: its sender in this host may post. The keys are those of the flow's memory in this host and at
+    /// the other end.
     pub fn connect_sender(&mut self, number: u32, at: Time, local_key: u32, remote_key: u32) {
         if let Some(place) = self.places.sender_of_flow.get(&number) {
             self.senders[*place].connect(at, local_key, remote_key);

@@ -39,8 +39,8 @@ pub struct QpSettings {
     pub own: Address,
     /// Addresses of the peer. The MAC address is where frames are sent, which is a router's if there is one.
     pub peer: Address,
-    /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two. What is received has to be of
-    /// the same VLANs; a tag with VLAN identifier 0 counts as none.
+    /// VLAN tags, the outer one first, each with PCP, DEI and VLAN identifier. At most two. What is received has to be
+    /// of the same VLANs; a tag with VLAN identifier 0 counts as none.
     pub tags: Vec<u16>,
     /// DSCP of requests.
     pub dscp: u8,

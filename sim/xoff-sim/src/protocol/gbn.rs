@@ -30,5 +30,5 @@ pub use responder::{
 pub use times::Times;
 pub use types::{
     Arrival, Completion, Place, QpState, Recv, Refusal, Request, Response, Status, Work, WorkKind,
-    mtu_bytes,
+    mtu_bytes, mtu_code,
 };

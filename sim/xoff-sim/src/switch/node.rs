@@ -186,8 +186,8 @@ impl Switch {
         pauses.last_stop(usize::from(priority))
     }
 
-    /// How full queues were since the last call, which ends at `now`: bytes that wait in the egress queues of the fullest
-    /// port, without frames on the wire, and those that the fullest lossless ingress queue holds.
+    /// How full queues were since the last call, which ends at `now`: bytes that wait in the egress queues of the
+    /// fullest port, without frames on the wire, and those that the fullest lossless ingress queue holds.
     ///
     /// The first call says what is there, and has the switch keep account from then on.
     pub fn take_levels(&mut self, now: Time) -> [Level; 2] {

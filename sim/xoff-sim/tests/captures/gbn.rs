@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pcap_file::pcap::PcapReader;
 use xoff_sim::protocol::gbn::{
-    Arrival, Recv, ResponderConfig, ResponderEvent, ResponderQp, ResponderStep, mtu_bytes,
+    Arrival, Recv, ResponderConfig, ResponderEvent, ResponderQp, ResponderStep, mtu_code,
 };
 use xoff_sim::protocol::parse;
 use xoff_sim::wire::frame::ParsedFrame;
@@ -147,7 +147,7 @@ fn flows(path: &Path) -> BTreeMap<(u8, u32), Flow> {
             };
             let size = (frames.iter().filter(to_same).find(full))
                 .map_or(1_024, |other| other.payload_bytes.unwrap().into());
-            let mtu = (0..5).find(|code| mtu_bytes(*code) == size).unwrap();
+            let mtu = mtu_code(size).unwrap();
             let mut qp = ResponderQp::new(2);
             let configuration = ResponderConfig {
                 mtu,

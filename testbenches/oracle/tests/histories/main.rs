@@ -13,6 +13,7 @@ use changes::Change;
 use pair::{REST, log};
 
 mod changes;
+mod facts;
 mod pair;
 
 /// A number of the environment.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use xoff_oracle::{Buffer, Completion, Fact, Operation, Ps, Qp, Region, Status, What, Work};
+use xoff_oracle::{Fact, Ps, What};
 use xoff_sim::host::{Host, PcieConfig, memory};
 use xoff_sim::kernel::{Direction, Network, NetworkBuilder, NodeId, PortId, Record};
 use xoff_sim::link::Link;
@@ -10,9 +10,11 @@ use xoff_sim::nic::model::pair::{address, qp};
 use xoff_sim::nic::model::{ModelNic, ModelNicConfig};
 use xoff_sim::nic::{self, NicSettings, ReadRights};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{self, WorkKind, mtu_bytes};
+use xoff_sim::protocol::gbn::{self, WorkKind};
 use xoff_sim::seeded::{Seed, SplitMix};
 use xoff_sim::time::{Clock, Duration, Length, Time};
+
+use crate::facts::{self, OPERATIONS};
 
 /// Where the region of both sides begins, and its size.
 const BASE: u64 = 1 << 36;
@@ -27,48 +29,6 @@ pub const REST: Ps = 1_200_000_000;
 const QPN: u32 = 0x100;
 /// First index of regions that messages may invalidate.
 const SPARE: u16 = 10;
-
-const OPERATIONS: [(WorkKind, Operation); 8] = [
-    (WorkKind::SEND, Operation::Send),
-    (WorkKind::SEND_IMM, Operation::SendImmediate),
-    (WorkKind::SEND_INV, Operation::SendInvalidate),
-    (WorkKind::WRITE, Operation::Write),
-    (WorkKind::WRITE_IMM, Operation::WriteImmediate),
-    (WorkKind::READ, Operation::Read),
-    (WorkKind::CMP_SWAP, Operation::CompareSwap),
-    (WorkKind::FETCH_ADD, Operation::FetchAdd),
-];
-
-/// The operation of a completion.
-fn operation(completion: &gbn::Completion) -> Option<Operation> {
-    let of_opcode = |(kind, operation): (WorkKind, Operation)| {
-        let opcodes = [false, true].map(|first| kind.opcode(first, true).0);
-        opcodes.contains(&completion.operation).then_some(operation)
-    };
-    let of_kind = |(kind, operation): (WorkKind, Operation)| {
-        (kind.0 == completion.operation).then_some(operation)
-    };
-    match completion.receive {
-        true if completion.status != gbn::Status::Success => None,
-        true => OPERATIONS.into_iter().find_map(of_opcode),
-        false => OPERATIONS.into_iter().find_map(of_kind),
-    }
-}
-
-const fn status(status: gbn::Status) -> Status {
-    match status {
-        gbn::Status::Success => Status::Success,
-        gbn::Status::LocalLength => Status::LocalLength,
-        gbn::Status::Flushed => Status::Flushed,
-        gbn::Status::RetryExceeded => Status::RetryExceeded,
-        gbn::Status::RnrExceeded => Status::RnrExceeded,
-        gbn::Status::RemoteInvalid => Status::RemoteInvalid,
-        gbn::Status::RemoteAccess => Status::RemoteAccess,
-        gbn::Status::RemoteOperate => Status::RemoteOperation,
-        gbn::Status::LocalAccess => Status::LocalAccess,
-        gbn::Status::BadResponse => Status::BadResponse,
-    }
-}
 
 /// Two model NICs, and their log.
 struct Pair {
@@ -142,38 +102,22 @@ impl Case {
                 .into_iter()
                 .chain((SPARE..SPARE + 4).map(|index| (index, 1)))
             {
-                let key = nic.register(index, nic::Region { length, ..region });
+                let region = nic::Region { length, ..region };
+                let key = nic.register(index, region);
                 let (read, atomic) = (true, true);
-                nic.permit(index, ReadRights { read, atomic });
+                let rights = ReadRights { read, atomic };
+                nic.permit(index, rights);
                 if side == 0 {
                     spares.push(key);
                 }
-                push(What::Registered(Region {
-                    base: BASE,
-                    length,
-                    key,
-                    local_write: true,
-                    remote_write: true,
-                    remote_read: true,
-                    remote_atomic: true,
-                }));
+                push(What::Registered(facts::region(index, &region, rights)));
             }
             for index in 0..self.qps {
                 let settings = self.settings(side, index);
                 nic.open(index, &settings);
-                push(What::Opened(Qp {
-                    qpn: QPN + u32::from(index),
-                    peer_qpn: settings.peer_qpn,
-                    first_psn: settings.requester_psn.into(),
-                    peer_first_psn: settings.responder_psn.into(),
-                    mtu: mtu_bytes(settings.requester.mtu),
-                    timeout: Some(4_096_000 << settings.requester.timeout),
-                    retries: settings.requester.retry,
-                    rnr_retries: settings.requester.rnr_retry,
-                    restart: self.restart,
-                    window: Some(settings.requester.window),
-                    reads: Some(self.reads.into()),
-                }));
+                let qpn = QPN + u32::from(index);
+                let reads = Some(self.reads.into());
+                push(What::Opened(facts::qp(qpn, &settings, reads)));
             }
             assert_eq!(builder.node(nic), NodeId(side as u32));
         }
@@ -263,13 +207,13 @@ impl Case {
             };
             pair.post_recv(1 - side, index, recv, late);
         }
-        pair.post(side, index, work, operation);
+        pair.post(side, index, work);
     }
 }
 
 impl Pair {
-    /// Makes a READ or an atomic of a work request, whose data goes to `place`. What is read was never written, or by the
-    /// same QP before: by a WRITE, or by an atomic. Each QP has a word of its own.
+    /// Makes a READ or an atomic of a work request, whose data goes to `place`. What is read was never written, or by
+    /// the same QP before: by a WRITE, or by an atomic. Each QP has a word of its own.
     fn returns(&mut self, qp: (usize, u16), place: u64, draw: &mut SplitMix, work: &mut gbn::Work) {
         (work.local_va, work.local_key) = (place, self.key);
         let own = qp.0 as u64 * 8 + u64::from(qp.1);
@@ -312,27 +256,13 @@ impl Pair {
         });
     }
 
-    fn post(&mut self, side: usize, index: u16, work: gbn::Work, operation: Operation) {
+    fn post(&mut self, side: usize, index: u16, work: gbn::Work) {
         let now = self.network.now();
         let at = self.clocks[side].edge_from(now);
         self.network.update(NodeId(side as u32), |nic| {
             nic.host_mut().post(at, index, work)
         });
-        let work = Work {
-            id: work.id,
-            operation,
-            signaled: work.signaled,
-            solicited: work.solicited,
-            fence: work.fence,
-            length: work.length,
-            va: work.local_va,
-            key: work.local_key,
-            remote_va: work.remote_va,
-            remote_key: work.remote_key,
-            swap_add: work.swap_add,
-            compare: work.compare,
-            immediate: work.imm,
-        };
+        let work = facts::work(&work);
         self.push(
             now,
             side,
@@ -348,12 +278,7 @@ impl Pair {
         self.network.update(NodeId(side as u32), |nic| {
             nic.host_mut().post_recv(at, index, recv)
         });
-        let buffer = Buffer {
-            id: recv.id,
-            length: recv.length,
-            va: recv.local_va,
-            key: recv.local_key,
-        };
+        let buffer = facts::buffer(&recv);
         let at = self.clocks[side].edge(at);
         self.push(
             at,
@@ -422,15 +347,7 @@ impl Pair {
             );
         }
         for (index, it) in completions {
-            let completion = Completion {
-                id: it.id,
-                receive: it.receive,
-                status: status(it.status),
-                length: it.length,
-                immediate: it.imm,
-                solicited: it.solicited,
-                operation: operation(&it),
-            };
+            let completion = facts::completion(&it);
             self.push(
                 now,
                 side,

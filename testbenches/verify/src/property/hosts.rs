@@ -350,15 +350,14 @@ fn scenario(head: &Head, events: &[Event]) -> Scenario {
                         .messages(flow.count.into(), ByteCount::new(flow.message.into()))
                 });
             }
-            Event::Stall { host, at, time } => scenario.events.push(Happens {
-                at: Duration::from_ns(at.into()),
-                every: None,
-                converge: None,
-                action: Action::Stall(Stall {
+            Event::Stall { host, at, time } => {
+                let stall = Action::Stall(Stall {
                     host: NAMES[usize::from(host)].into(),
                     time: Some(Duration::from_ns(time.into())),
-                }),
-            }),
+                });
+                let at = Duration::from_ns(at.into());
+                scenario.events.push(Happens::once(at, stall));
+            }
         }
     }
     scenario

@@ -12,12 +12,14 @@ use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
 
 use super::cable::Place;
+use crate::nic_args::NicArgs;
+use crate::run::window_of;
 
 const HELP: &str = "\
 The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
-it. Simulated time keeps the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is too \
-slow for it, simulated time stands still.
+it. Simulated time keeps the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is \
+too slow for it, simulated time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.
@@ -51,12 +53,8 @@ pub struct AttachArgs {
     /// Connect to the cable's socket instead of waiting there for the peer
     #[arg(long)]
     pub connect: bool,
-    /// Use the model NIC instead of the RTL
-    #[arg(long)]
-    pub model: bool,
-    /// Use a NIC that this program has under a name
-    #[arg(long, value_name = "NAME", conflicts_with = "model")]
-    pub own: Option<String>,
+    #[command(flatten)]
+    pub nic: NicArgs,
     /// MAC address of the NIC
     #[arg(long, value_name = "ADDRESS", default_value = "02:00:00:00:00:02")]
     pub mac: MacAddr,
@@ -235,16 +233,10 @@ impl std::str::FromStr for Window {
                 until: None,
             });
         }
-        let expected = || format!("'{text}': expected FROM-UNTIL, such as 1ms-1.1ms");
-        let (from, until) = text.split_once('-').ok_or_else(expected)?;
-        let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
-        let (from, until) = (read(from)?, read(until)?);
-        match until > from {
-            true => Ok(Self {
-                from,
-                until: Some(until),
-            }),
-            false => Err(format!("'{text}': the window ends before it begins")),
-        }
+        let (from, until) = window_of(text, text, "FROM-UNTIL, such as 1ms-1.1ms")?;
+        Ok(Self {
+            from,
+            until: Some(until),
+        })
     }
 }

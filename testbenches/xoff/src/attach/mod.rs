@@ -11,7 +11,6 @@ use std::time::{Duration as Wall, Instant};
 use anyhow::Context;
 use serde::Serialize;
 use xoff_network::attach::{Attached, Ended, Report, Settings};
-use xoff_network::scenario::NicKind;
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::time::Time;
 
@@ -119,11 +118,7 @@ fn attach(
 fn settings(arguments: &AttachArgs) -> Settings {
     let (tool, role) = arguments.tool.tool();
     Settings {
-        nic: match (&arguments.own, arguments.model) {
-            (Some(name), _) => NicKind::Custom(name.clone()),
-            (None, true) => NicKind::Model,
-            (None, false) => NicKind::Rtl,
-        },
+        nic: arguments.nic.kind(),
         mac: arguments.mac,
         ipv4: arguments.ip,
         ipv6: arguments.ipv6,

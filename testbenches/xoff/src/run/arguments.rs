@@ -196,20 +196,23 @@ impl std::str::FromStr for WavesArg {
                 until: None,
             });
         };
-        let Some((from, until)) = window.split_once('-') else {
-            return Err(format!(
-                "'{text}': expected HOST:FROM-UNTIL, such as a:1ms-1.1ms"
-            ));
-        };
-        let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
-        let (from, until) = (read(from)?, read(until)?);
-        if until <= from {
-            return Err(format!("'{text}': the window ends before it begins"));
-        }
+        let (from, until) = window_of(window, text, "HOST:FROM-UNTIL, such as a:1ms-1.1ms")?;
         Ok(Self {
             host: host.into(),
             from,
             until: Some(until),
         })
+    }
+}
+
+/// Reads a window of time, FROM-UNTIL. An error names all of the argument's `text`, and the `form` that would be right.
+pub fn window_of(window: &str, text: &str, form: &str) -> Result<(Duration, Duration), String> {
+    let ends = window.split_once('-');
+    let (from, until) = ends.ok_or_else(|| format!("'{text}': expected {form}"))?;
+    let read = |text: &str| text.parse::<Duration>().map_err(|error| error.to_string());
+    let (from, until) = (read(from)?, read(until)?);
+    match until > from {
+        true => Ok((from, until)),
+        false => Err(format!("'{text}': the window ends before it begins")),
     }
 }

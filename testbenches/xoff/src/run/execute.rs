@@ -379,8 +379,8 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     Ok((report(&run, scenario, summary, options), triggered))
 }
 
-/// Runs to the end, or until the process is asked to end. Behind the last window of waves nothing is of interest that an
-/// earlier run has not measured already, so there it goes on from the last checkpoint of that.
+/// Runs to the end, or until the process is asked to end. Behind the last window of waves nothing is of interest that
+/// an earlier run has not measured already, so there it goes on from the last checkpoint of that.
 fn watch(
     run: &mut Run,
     observers: &mut Observers,

@@ -139,24 +139,15 @@ mod tests {
         }
     }
 
-    fn event(at: Duration, action: Action) -> Event {
-        Event {
-            at,
-            every: None,
-            converge: None,
-            action,
-        }
-    }
-
     #[test]
     fn events_of_a_time_and_findings_of_a_kind_are_one_mark() {
         let mut scenario = Scenario::new("marked", Duration::from_us(100));
         let down = |a: &str| Action::LinkDown([a.into(), "t".into()]);
         scenario.events = vec![
-            event(Duration::from_us(20), Action::Die("h".into())),
-            event(Duration::from_us(10), down("a")),
-            event(Duration::from_us(10), down("b")),
-            event(Duration::from_us(200), down("c")),
+            Event::once(Duration::from_us(20), Action::Die("h".into())),
+            Event::once(Duration::from_us(10), down("a")),
+            Event::once(Duration::from_us(10), down("b")),
+            Event::once(Duration::from_us(200), down("c")),
         ];
         let findings = [
             finding(FindingKind::Deadlock, 30_000, None),

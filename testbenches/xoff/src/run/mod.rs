@@ -31,6 +31,7 @@ pub mod print;
 pub mod servers;
 pub mod trigger;
 
+pub(crate) use arguments::window_of;
 pub use arguments::{DiffArgs, RunArgs};
 pub use command::run;
 pub use diff::diff;

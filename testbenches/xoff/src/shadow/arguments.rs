@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::nic_args::NicArgs;
+
 /// Puts a NIC in the place of an end of a capture
 ///
 /// The NIC gets the requests that the other end has sent, each at its time, and its answers are held against those in
@@ -19,12 +21,8 @@ pub struct ShadowArgs {
     /// IP address of the end that answers, in whose place the NIC stands
     #[arg(long, value_name = "ADDRESS")]
     pub side: IpAddr,
-    /// Use the model NIC instead of the RTL
-    #[arg(long)]
-    pub model: bool,
-    /// Use a NIC that this program has under a name
-    #[arg(long, value_name = "NAME", conflicts_with = "model")]
-    pub own: Option<String>,
+    #[command(flatten)]
+    pub nic: NicArgs,
     /// The interface to read, if the capture has several: its name, or its number from 0
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,

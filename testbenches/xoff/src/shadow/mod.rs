@@ -9,7 +9,6 @@ use std::fmt::Write as _;
 use anyhow::Context;
 use serde::Deserialize;
 use xoff_network::Endpoints;
-use xoff_network::scenario::NicKind;
 use xoff_network::shadow::{Allowed, Known, KnownRegion, Settings, shadow};
 
 pub use arguments::ShadowArgs;
@@ -105,11 +104,7 @@ pub fn run(
     })?;
     let settings = Settings {
         side: arguments.side,
-        nic: match (&arguments.own, arguments.model) {
-            (Some(name), _) => NicKind::Custom(name.clone()),
-            (None, true) => NicKind::Model,
-            (None, false) => NicKind::Rtl,
-        },
+        nic: arguments.nic.kind(),
         granted: arguments.granted,
         connections: file.connection,
         regions: file.region,

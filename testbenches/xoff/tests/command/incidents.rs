@@ -494,8 +494,8 @@ fn one_digest_with_events_whatever_the_samples_and_threads() {
     assert_eq!(one, run("1 ms", 2));
 }
 
-/// From probes alone: one slow server, one lossy link, one storm, each at its place; nothing where nothing is wrong, with
-/// other seeds too.
+/// From probes alone: one slow server, one lossy link, one storm, each at its place; nothing where nothing is wrong,
+/// with other seeds too.
 #[test]
 fn pingmesh_finds_what_is_wrong() {
     const SLOW: &str = "h100: 6 of 6 probed pairs (tor, podset, dc) are late: ";

@@ -209,8 +209,8 @@ fn half(frame: &[u8], at: usize) -> Option<u16> {
     bytes(frame, at).map(u16::from_be_bytes)
 }
 
-/// Classifies SENDs, WRITEs, ACKs and READ responses in complete UDP datagrams without IPv4 options or fragments. `None` for anything
-/// else, or if something is wrong.
+/// Classifies SENDs, WRITEs, ACKs and READ responses in complete UDP datagrams without IPv4 options or fragments.
+/// `None` for anything else, or if something is wrong.
 fn usual(frame: &Bytes) -> Option<Classified> {
     let mut at = EthernetRepr::LEN;
     let mut ether_type = EtherType(half(frame, at - 2)?);

@@ -55,8 +55,8 @@ pub const COMPLETE: u64 = 2;
 pub const OUT: u64 = POST + READ + READY + SELECT_PAYLOAD;
 /// The stages of the receiver from a request's last beat to its ACK at the MAC.
 pub const ANSWERED: u64 = PARSE + CLASSIFY + RESPOND + GRANT + ANSWER + SELECT;
-/// The stages of the model from a READ's last beat to the first beat of its response at the MAC, without the time of the
-/// bus.
+/// The stages of the model from a READ's last beat to the first beat of its response at the MAC, without the time of
+/// the bus.
 pub const ASKED: u64 = PARSE + CLASSIFY + RESPOND + WRITE + GRANT + READ + SELECT_PAYLOAD;
 /// The stages of the model from a response's last beat to the requester's step.
 pub const RETURNED: u64 = PARSE + CLASSIFY + RESPOND;

@@ -393,8 +393,8 @@ impl ModelNic {
         }
     }
 
-    /// Has the QPs that are opened from now on another congestion control than DCQCN. Notification points stay, with the
-    /// settings of DCQCN.
+    /// Has the QPs that are opened from now on another congestion control than DCQCN. Notification points stay, with
+    /// the settings of DCQCN.
     ///
     /// # Panics
     ///
@@ -421,9 +421,9 @@ impl ModelNic {
         }
     }
 
-    /// Has all QPs ask for READs and atomics and answer them, at most `limit` unanswered at a time in each direction of a
-    /// QP (`max_rd_atomic`, `max_dest_rd_atomic`), 1 or more. Without it, the NIC refuses them as the RTL does. Forgets
-    /// what is under way, so it is for NICs without open QPs.
+    /// Has all QPs ask for READs and atomics and answer them, at most `limit` unanswered at a time in each direction of
+    /// a QP (`max_rd_atomic`, `max_dest_rd_atomic`), 1 or more. Without it, the NIC refuses them as the RTL does.
+    /// Forgets what is under way, so it is for NICs without open QPs.
     pub fn enable_reads(&mut self, limit: u16) {
         self.responses = Some(Box::new(Responses::new(self.qps.len(), limit)));
     }
@@ -655,8 +655,8 @@ impl ModelNic {
         }
     }
 
-    /// Gives a QP's requester the window that its congestion control has set. If no packet under way asks for an ACK there
-    /// is room for one more, which does: nothing else would open a window that has shrunk.
+    /// Gives a QP's requester the window that its congestion control has set. If no packet under way asks for an ACK
+    /// there is room for one more, which does: nothing else would open a window that has shrunk.
     fn set_window(&mut self, qp: usize) {
         let pacing = self.pacing.as_ref();
         let Some(window) = pacing.and_then(|pacing| pacing.window(qp)) else {

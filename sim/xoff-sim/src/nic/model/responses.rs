@@ -44,8 +44,8 @@ impl Responses {
         self.ahead <= 0
     }
 
-    /// Notes that a packet of so many bytes on the wire is granted: a `response`, or a request. `both`: one of the other
-    /// kind waits.
+    /// Notes that a packet of so many bytes on the wire is granted: a `response`, or a request. `both`: one of the
+    /// other kind waits.
     pub(super) fn granted(&mut self, response: bool, bytes: u64, both: bool) {
         let bytes = bytes as i64;
         self.ahead = match (both, response) {

@@ -98,8 +98,8 @@ impl ModelNic {
         self.grant_soon(now + 1);
     }
 
-    /// Has a response to a READ or an atomic built. Its memory is checked again, because the region may be gone. Returns
-    /// its bytes on the wire, 0 if it is refused.
+    /// Has a response to a READ or an atomic built. Its memory is checked again, because the region may be gone.
+    /// Returns its bytes on the wire, 0 if it is refused.
     fn grant_response(&mut self, now: u64, index: u16) -> u64 {
         let qp = usize::from(index);
         let mtu = mtu_bytes(self.responder.qps[qp].context.configuration.mtu);
@@ -167,40 +167,31 @@ impl ModelNic {
         self.fetch(from);
     }
 
-    /// The cycle from which on a QP's congestion control lets it send.
-    fn eligible_from(&self, index: usize) -> u64 {
+    /// When a QP's congestion control lets it send: `None` while there is no slot for its class, or the class is not in
+    /// `free`.
+    fn paced_from(&self, index: usize, free: u8) -> Option<u64> {
+        let qp = self.qps[index].as_ref()?;
         let pacing = self.pacing.as_ref();
-        pacing.map_or(0, |pacing| pacing.eligible_from(index))
+        (free >> qp.class & 1 != 0).then(|| pacing.map_or(0, |it| it.eligible_from(index)))
     }
 
-    /// Whether a QP may be granted a response, of those that have a slot in `free`; `later` becomes no later than when it
-    /// may.
+    /// Whether a QP may be granted a response; `later` becomes no later than when it may.
     fn next_response(&self, now: u64, free: u8, later: &mut u64) -> bool {
-        let Some(responses) = &self.responses else {
-            return false;
-        };
-        let mut any = false;
-        for qp in responses.owing.members() {
-            let class = self.qps[qp].as_ref().map_or(0, |open| open.class);
-            let from = self.eligible_from(qp);
-            if free >> class & 1 != 0 {
-                any |= from <= now;
-                *later = (*later).min(from);
-            }
-        }
-        any
+        let owing = self.responses.iter().flat_map(|it| it.owing.members());
+        let first = owing.filter_map(|qp| self.paced_from(qp, free)).min();
+        let from = first.unwrap_or(NEVER);
+        *later = (*later).min(from);
+        from <= now
     }
 
     /// Grants a response to the QP whose turn it is.
     fn grant_data(&mut self, now: u64, free: u8, both: bool) {
-        let pacing = &self.pacing;
-        let qps = &self.qps;
-        let can = |qp: usize| {
-            let class = qps[qp].as_ref().map_or(0, |open| open.class);
-            let eligible = pacing.as_ref().map_or(0, |it| it.eligible_from(qp));
-            free >> class & 1 != 0 && eligible <= now
+        let Some(mut responses) = self.responses.take() else {
+            return;
         };
-        let qp = self.responses.as_mut().and_then(|it| it.next(can));
+        let may = |qp| self.paced_from(qp, free).is_some_and(|from| from <= now);
+        let qp = responses.next(may);
+        self.responses = Some(responses);
         let Some(qp) = qp else { return };
         let bytes = self.grant_response(now, qp as u16);
         if let Some(responses) = &mut self.responses {
@@ -208,10 +199,11 @@ impl ModelNic {
         }
     }
 
-    /// When a QP may be granted a request: `None` while there is no slot for its class, or the class is not in `free`.
+    /// When a QP may be granted a request: `None` as in [`paced_from`](Self::paced_from).
     fn grant_from(&self, index: usize, free: u8) -> Option<u64> {
         let qp = self.qps[index].as_ref()?;
-        (free >> qp.class & 1 != 0).then(|| self.eligible_from(index).max(qp.locked_until))
+        let from = self.paced_from(index, free)?;
+        Some(from.max(qp.locked_until))
     }
 
     /// Grants a request: to the QPs that may send in turn, while a slot is free.

@@ -14,6 +14,11 @@ pub const fn mtu_bytes(code: u8) -> u32 {
     256 << if code > 4 { 4 } else { code }
 }
 
+/// The code of a path MTU of so many bytes; `None` if there is none.
+pub fn mtu_code(bytes: u32) -> Option<u8> {
+    (0..5).find(|code| mtu_bytes(*code) == bytes)
+}
+
 /// The state of a QP (`qp_state_e`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -126,27 +126,24 @@ pub fn scenario(head: &Head, events: &[Event]) -> Scenario {
                 let rule: FaultRule = rule.parse().expect("a rule");
                 match loss % 2 {
                     0 => switch.faults.push(rule),
-                    _ => scenario.events.push(Happens {
-                        at: Duration::ZERO,
-                        every: None,
-                        converge: None,
-                        action: Action::Faults(Faults {
+                    _ => {
+                        let faults = Action::Faults(Faults {
                             from: name(from),
                             to: format!("t{}", from / u32::from(head.hosts)),
                             rules: vec![rule],
-                        }),
-                    }),
+                        });
+                        scenario.events.push(Happens::once(Duration::ZERO, faults));
+                    }
                 }
             }
-            Event::Stall { host, at, time } => scenario.events.push(Happens {
-                at: Duration::from_ns(at.into()),
-                every: None,
-                converge: None,
-                action: Action::Stall(Stall {
+            Event::Stall { host, at, time } => {
+                let stall = Action::Stall(Stall {
                     host: format!("h{}", u32::from(host) % hosts),
                     time: Some(Duration::from_ns(time.into())),
-                }),
-            }),
+                });
+                let at = Duration::from_ns(at.into());
+                scenario.events.push(Happens::once(at, stall));
+            }
         }
     }
     scenario.topology = Some(Topology {

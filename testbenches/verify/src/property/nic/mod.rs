@@ -13,6 +13,7 @@
 //! | `as_text` | how checkpoints hold settings of a case |
 //! | `retrace` | runs a failing case again from a checkpoint, with waves |
 //! | [`ledger`] | what was posted, and which results are allowed |
+//! | `facts` | the simulator's types in the oracle's words |
 //! | `outside` | the oracle, which shares nothing with the NICs |
 //! | `watch` | protocol monitors at the ports of the NICs |
 //! | [`sent`] | which headers and counters are right for what a NIC sends |
@@ -22,6 +23,9 @@ pub mod bench;
 pub mod bins;
 pub mod causes;
 pub mod events;
+// Shared with the histories of the oracle.
+#[path = "../../../../oracle/tests/histories/facts.rs"]
+mod facts;
 pub mod faults;
 pub mod ledger;
 mod outside;

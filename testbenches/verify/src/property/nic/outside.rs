@@ -1,13 +1,12 @@
 //! The oracle beside a case: what went into two NICs and what came out, judged by rules that share nothing with them.
 
-use xoff_oracle::{
-    Buffer, Completion, Fact, Operation, Options, Oracle, Ps, Qp, Region, Status, What, Work,
-};
+use xoff_oracle::{Fact, Options, Oracle, What};
 use xoff_sim::host::memory::content;
-use xoff_sim::nic::{self, QpSettings};
-use xoff_sim::protocol::gbn::{self, WorkKind, mtu_bytes};
+use xoff_sim::nic::{self, QpSettings, ReadRights};
+use xoff_sim::protocol::gbn;
 use xoff_sim::time::{Duration, Time};
 
+use super::facts;
 use super::pair::{PERIOD, Pair};
 use crate::property::Disagreement;
 
@@ -15,49 +14,6 @@ use crate::property::Disagreement;
 const LATE: Duration = Duration::from_us(3);
 /// Cycles for which a host may stall: the longest stall of a case's text, or some of those that are drawn.
 const STALL_MAX: u64 = u16::MAX as u64;
-/// Unit of an ACK timeout: volume 1, 9.9.2.1.1.
-const TIMEOUT: Ps = 4_096_000;
-
-const OPERATIONS: [(WorkKind, Operation); 5] = [
-    (WorkKind::SEND, Operation::Send),
-    (WorkKind::SEND_IMM, Operation::SendImmediate),
-    (WorkKind::SEND_INV, Operation::SendInvalidate),
-    (WorkKind::WRITE, Operation::Write),
-    (WorkKind::WRITE_IMM, Operation::WriteImmediate),
-];
-
-fn of_kind(kind: WorkKind) -> Option<Operation> {
-    let same = |(other, operation)| (other == kind).then_some(operation);
-    OPERATIONS.into_iter().find_map(same)
-}
-
-/// The operation of a completion: at the receiver that of the message's last packet.
-fn operation(completion: &gbn::Completion) -> Option<Operation> {
-    if !completion.receive {
-        return of_kind(WorkKind(completion.operation));
-    }
-    let last = |(kind, operation): (WorkKind, Operation)| {
-        let opcodes = [false, true].map(|first| kind.opcode(first, true).0);
-        opcodes.contains(&completion.operation).then_some(operation)
-    };
-    let whole = completion.status == gbn::Status::Success;
-    OPERATIONS.into_iter().find_map(last).filter(|_| whole)
-}
-
-const fn status(status: gbn::Status) -> Status {
-    match status {
-        gbn::Status::Success => Status::Success,
-        gbn::Status::LocalLength => Status::LocalLength,
-        gbn::Status::Flushed => Status::Flushed,
-        gbn::Status::RetryExceeded => Status::RetryExceeded,
-        gbn::Status::RnrExceeded => Status::RnrExceeded,
-        gbn::Status::RemoteInvalid => Status::RemoteInvalid,
-        gbn::Status::RemoteAccess => Status::RemoteAccess,
-        gbn::Status::RemoteOperate => Status::RemoteOperation,
-        gbn::Status::LocalAccess => Status::LocalAccess,
-        gbn::Status::BadResponse => Status::BadResponse,
-    }
-}
 
 /// An oracle, and how much it has been told of a pair.
 pub struct Outside {
@@ -91,16 +47,8 @@ impl Outside {
 
     /// A region was registered, before anything else.
     pub fn registered(&mut self, side: usize, index: u16, region: &nic::Region) {
-        let what = What::Registered(Region {
-            base: region.base,
-            length: region.length,
-            key: region.key(index),
-            local_write: region.local_write,
-            remote_write: region.remote_write,
-            // The RTL has no READ and no atomics.
-            remote_read: false,
-            remote_atomic: false,
-        });
+        // The RTL has no READ and no atomics.
+        let what = What::Registered(facts::region(index, region, ReadRights::default()));
         self.tell(Time::ZERO, side, what);
     }
 
@@ -111,20 +59,7 @@ impl Outside {
 
     /// A QP was opened.
     pub fn opened(&mut self, at: Time, side: usize, qpn: u32, settings: &QpSettings) {
-        let requester = &settings.requester;
-        let what = What::Opened(Qp {
-            qpn,
-            peer_qpn: settings.peer_qpn,
-            first_psn: settings.requester_psn.into(),
-            peer_first_psn: settings.responder_psn.into(),
-            mtu: mtu_bytes(requester.mtu),
-            timeout: (requester.timeout > 0).then(|| TIMEOUT << requester.timeout),
-            retries: requester.retry,
-            rnr_retries: requester.rnr_retry,
-            restart: requester.restart,
-            window: Some(requester.window),
-            reads: None,
-        });
+        let what = What::Opened(facts::qp(qpn, settings, None));
         self.tell(at, side, what);
     }
 
@@ -135,35 +70,13 @@ impl Outside {
 
     /// A work request was posted.
     pub fn posted(&mut self, at: Time, side: usize, qpn: u32, work: &gbn::Work) {
-        let Some(operation) = of_kind(work.kind) else {
-            unreachable!("no other is drawn: {work:?}")
-        };
-        let work = Work {
-            id: work.id,
-            operation,
-            signaled: work.signaled,
-            solicited: work.solicited,
-            fence: work.fence,
-            length: work.length,
-            va: work.local_va,
-            key: work.local_key,
-            remote_va: work.remote_va,
-            remote_key: work.remote_key,
-            immediate: work.imm,
-            swap_add: work.swap_add,
-            compare: work.compare,
-        };
+        let work = facts::work(work);
         self.tell(at, side, What::Posted { qpn, work });
     }
 
     /// A receive buffer was posted.
     pub fn buffer(&mut self, at: Time, side: usize, qpn: u32, buffer: &gbn::Recv) {
-        let buffer = Buffer {
-            id: buffer.id,
-            length: buffer.length,
-            va: buffer.local_va,
-            key: buffer.local_key,
-        };
+        let buffer = facts::buffer(buffer);
         self.tell(at, side, What::Buffer { qpn, buffer });
     }
 
@@ -186,15 +99,7 @@ impl Outside {
                 self.tell(now, side, What::Written { va, bytes });
             }
             for (index, it) in &completions[completed..] {
-                let completion = Completion {
-                    id: it.id,
-                    receive: it.receive,
-                    status: status(it.status),
-                    length: it.length,
-                    immediate: it.imm,
-                    solicited: it.solicited,
-                    operation: operation(it),
-                };
+                let completion = facts::completion(it);
                 let qpn = qpn(side, *index);
                 self.tell(now, side, What::Completed { qpn, completion });
             }
@@ -233,6 +138,9 @@ fn from_outside(breach: xoff_oracle::Breach) -> Disagreement {
 
 #[cfg(test)]
 mod tests {
+    use xoff_oracle::{Completion, Operation, Status};
+    use xoff_sim::protocol::gbn::WorkKind;
+
     use super::super::pair::{QPN_BASE, REGIONS, qp};
     use super::*;
 

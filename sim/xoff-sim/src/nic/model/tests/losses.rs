@@ -10,7 +10,7 @@ use crate::protocol::gbn::Status;
 
 /// The rule of the livelock experiment (SIGCOMM 2016, section 4.1): one packet in 256 is lost, chosen by the low byte
 /// of its IP identification.
-const LIVELOCK: &str = "ip_id_low 0xff: drop";
+pub const LIVELOCK: &str = "ip_id_low 0xff: drop";
 
 fn restarting(restart: bool) -> impl Fn(&mut QpSettings) {
     move |qp| {
@@ -19,17 +19,22 @@ fn restarting(restart: bool) -> impl Fn(&mut QpSettings) {
     }
 }
 
+/// The part of the wire from a node that is busy, over 3 ms from 100 us on.
+pub fn busy(network: &mut Network<ModelNic>, node: NodeId) -> f64 {
+    network.run_until(us(100), |_| ());
+    let before = network.counters(node, PortId(0));
+    network.run_until(us(3_100), |_| ());
+    let after = network.counters(node, PortId(0));
+    let frames = after.frames_sent - before.frames_sent;
+    let bytes = after.bytes_sent - before.bytes_sent + 20 * frames;
+    bytes as f64 * 200.0 / 3e9
+}
+
 #[test]
 fn go_back_0_delivers_nothing_over_a_wire_that_loses_one_packet_of_256() {
     let config = flow(0, WorkKind::SEND, 4 << 20, None);
     let mut network = one_flow(&config, restarting(true), [&[LIVELOCK], &[]]);
-    network.run_until(us(100), |_| ());
-    let before = network.counters(A, PortId(0));
-    network.run_until(us(3_100), |_| ());
-    let after = network.counters(A, PortId(0));
-    let frames = after.frames_sent - before.frames_sent;
-    let bytes = after.bytes_sent - before.bytes_sent + 20 * frames;
-    let busy = bytes as f64 * 200.0 / 3e9;
+    let busy = busy(&mut network, A);
     println!("{busy:.4} busy");
     assert!(busy > 0.95, "{busy}");
     assert_eq!(network.node(B).host().receivers()[0].whole(), 0);

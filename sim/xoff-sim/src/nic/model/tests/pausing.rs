@@ -12,14 +12,19 @@ use crate::wire::{Pfc, PfcRepr, control_frame};
 /// Most cycles after a pause in which frames may still begin (`rtl/nic/README.md`).
 const BOUND: u64 = 20;
 
+/// Makes class 3 lossless.
+pub fn lossless(config: &mut ModelNicConfig) {
+    config.settings.pfc.classes = 1 << 3;
+    config.settings.pfc.xoff[3] = 20_000;
+    config.settings.pfc.xon[3] = 10_000;
+    config.settings.pfc.quanta = 6_553;
+    config.settings.pfc.refresh = 8_000;
+}
+
 /// Two NICs with lossless class 3; the bus of the second one's host has this rate.
 fn slow(rate: Rate, change: impl Fn(&mut ModelNicConfig)) -> Network<ModelNic> {
     let global = |config: &mut ModelNicConfig| {
-        config.settings.pfc.classes = 1 << 3;
-        config.settings.pfc.xoff[3] = 20_000;
-        config.settings.pfc.xon[3] = 10_000;
-        config.settings.pfc.quanta = 6_553;
-        config.settings.pfc.refresh = 8_000;
+        lossless(config);
         change(config);
     };
     let pcie = PcieConfig {

@@ -1,5 +1,7 @@
 //! READs and atomics between two NICs at a cable, and what is lost of them.
 
+use super::losses::{LIVELOCK, busy};
+use super::pausing::lossless;
 use super::*;
 use crate::headers::Headers;
 use crate::kernel::Direction;
@@ -171,8 +173,8 @@ fn sent(records: &[Record], from: NodeId, opcodes: &[Opcode], first: u32) -> Vec
 /// What is lost: its name, by rules for both directions; what is asked for, implied NAKs and timeouts.
 type Lost = (&'static str, [Vec<String>; 2], &'static [i32], u64, u64);
 
-/// Two READs of eight responses; what is lost, on the way there and back, and what is asked for: the PSN of each request,
-/// how often something was missing, and timeouts.
+/// Two READs of eight responses; what is lost, on the way there and back, and what is asked for: the PSN of each
+/// request, how often something was missing, and timeouts.
 #[test]
 fn what_is_lost_is_asked_for_again_from_there() {
     let rule = |n: u32, shots: u32| {
@@ -278,25 +280,16 @@ fn atomics_are_performed_once() {
 fn go_back_0_reads_nothing_over_a_wire_that_loses_one_packet_of_256() {
     let share = |restart: bool| {
         let change = |qp: &mut QpSettings| qp.requester.restart = restart;
-        let faults: [&[&str]; 2] = [&[], &["ip_id_low 0xff: drop"]];
+        let faults: [&[&str]; 2] = [&[], &[LIVELOCK]];
         let config = read(4 << 20, None);
         let mut network = network(&[config], &PcieConfig::default(), change, faults);
-        network.run_until(us(100), |_| ());
-        let before = network.counters(B, PortId(0));
-        network.run_until(us(3_100), |_| ());
-        let after = network.counters(B, PortId(0));
-        let frames = after.frames_sent - before.frames_sent;
-        let bytes = after.bytes_sent - before.bytes_sent + 20 * frames;
+        let busy = busy(&mut network, B);
         let nic = network.node(A);
         assert_eq!(nic.counters().get(reg::TIMEOUTS), 0);
         assert!(nic.implied_naks() > 20);
         good(nic);
         let receiver = &nic.host().receivers()[0];
-        (
-            bytes as f64 * 200.0 / 3e9,
-            receiver.whole(),
-            receiver.fresh_bytes(),
-        )
+        (busy, receiver.whole(), receiver.fresh_bytes())
     };
     let (busy, whole, fresh) = share(true);
     println!("go-back-0: {busy:.4} of the wire, {whole} messages");
@@ -376,13 +369,6 @@ fn marked_responses_slow_their_sender() {
 /// A host that takes 10 Gb/s pauses what it reads, and nothing is dropped.
 #[test]
 fn a_slow_reader_pauses_responses() {
-    let lossless = |config: &mut ModelNicConfig| {
-        config.settings.pfc.classes = 1 << 3;
-        config.settings.pfc.xoff[3] = 20_000;
-        config.settings.pfc.xon[3] = 10_000;
-        config.settings.pfc.quanta = 6_553;
-        config.settings.pfc.refresh = 8_000;
-    };
     let slow = PcieConfig {
         rate: Some(crate::time::Rate::from_gbps(10)),
         ..PcieConfig::default()
@@ -415,13 +401,6 @@ fn a_slow_reader_pauses_responses() {
 /// Both read from each other as fast as their PCIe allows.
 #[test]
 fn two_that_read_each_other_as_fast_as_their_hosts_can_go_on() {
-    let lossless = |config: &mut ModelNicConfig| {
-        config.settings.pfc.classes = 1 << 3;
-        config.settings.pfc.xoff[3] = 20_000;
-        config.settings.pfc.xon[3] = 10_000;
-        config.settings.pfc.quanta = 100;
-        config.settings.pfc.refresh = 80;
-    };
     let slow = PcieConfig {
         rate: Some(crate::time::Rate::from_gbps(30)),
         ..PcieConfig::default()

@@ -1,5 +1,5 @@
-//! READs and atomics at the requester: their responses are counted and checked, and asked for again where one is missing
-//! (IBTA volume 1 §9.7.2, §9.7.5.1, §9.7.5.2).
+//! READs and atomics at the requester: their responses are counted and checked, and asked for again where one is
+//! missing (IBTA volume 1 §9.7.2, §9.7.5.1, §9.7.5.2).
 //!
 //! This is an addition to [`RequesterQp`] for model NICs. The RTL's requester refuses these work requests, and so does
 //! [`RequesterQp::step`], with which it is compared.
@@ -188,7 +188,8 @@ impl RequesterQp {
         unacknowledged.saturating_sub(psns) < window && context.has_psns(1)
     }
 
-    /// Performs one step of a QP with READs. A response's payload goes where `Place` says, which `allowed` has permitted.
+    /// Performs one step of a QP with READs. A response's payload goes where `Place` says, which `allowed` has
+    /// permitted.
     pub fn step_reading(
         &mut self,
         incoming: Incoming,
