@@ -8,7 +8,7 @@ use crate::calc::CalcArgs;
 use crate::check::CheckArgs;
 use crate::decode::DecodeArgs;
 use crate::encode::EncodeArgs;
-use crate::run::{DiffArgs, ListArgs, RunArgs};
+use crate::run::{CompareArgs, DiffArgs, ListArgs, RunArgs};
 use crate::shadow::ShadowArgs;
 use crate::show::ShowArgs;
 use crate::truth::TruthArgs;
@@ -47,6 +47,8 @@ pub enum Command {
     Run(RunArgs),
     /// Compare the results of two runs
     Diff(DiffArgs),
+    /// Put any number of runs side by side: what happened, and what differs
+    Compare(CompareArgs),
     /// Hold claims of papers against runs, and say where they differ
     Truth(TruthArgs),
     /// List the built-in scenarios, with their run times if asked

@@ -99,6 +99,7 @@ pub fn run(
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
         cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
+        cli::Command::Compare(arguments) => run::compare(arguments, streams),
         cli::Command::Truth(arguments) => truth::truth(arguments, endpoints, streams),
         cli::Command::List(arguments) => run::list(arguments, endpoints, streams),
         cli::Command::Show(arguments) => show::show(arguments, streams),

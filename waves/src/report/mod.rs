@@ -56,7 +56,7 @@ pub use xoff_network::results::{
 
 pub use page::sentence;
 pub use scale::metric as metric_text;
-pub use sweep::{Multiple, SeedTable, Sweep, SweepPoint};
+pub use sweep::{Differing, Multiple, Origin, SeedTable, Sweep, SweepPoint};
 
 impl Chart {
     /// Returns the chart as a whole SVG file with title and legend, for light and dark backgrounds. Without

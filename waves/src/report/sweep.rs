@@ -1,4 +1,7 @@
-//! Many runs of one scenario side by side: one table, one page, one file of numbers.
+//! Many runs side by side: one table, one page, one file of numbers.
+
+mod differing;
+mod figures;
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -7,24 +10,43 @@ use maud::{Markup, PreEscaped, html};
 
 use super::chart::{self, Frame};
 use super::condense;
-use super::data::{Chart, Line, Shape};
+use super::data::Chart;
 use super::scale::metric;
 use super::style::page_rules;
 use super::text::clean;
 use crate::document::document;
 use xoff_network::results::{State, Summary};
 
-/// Runs of a scenario that differ in some settings.
+pub use differing::Differing;
+use figures::{FIGURES, Figure};
+
+/// Runs that differ in some settings: those of a sweep, or any that are compared.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sweep {
+    /// Where the runs come from.
+    pub origin: Origin,
     /// The scenario's title.
     pub title: String,
-    /// The command line that repeats all runs.
+    /// The command line that repeats all runs, or the comparison.
     pub command: String,
-    /// The settings that were swept, such as `hosts.s.count`.
+    /// The settings that differ, such as `hosts.s.count`, and by which runs are told apart.
     pub keys: Vec<String>,
+    /// Other settings that differ, each with its value in every variant.
+    pub settings: Vec<(String, Vec<String>)>,
+    /// Metrics that are drawn, beside the figures that always are.
+    pub drawn: Vec<String>,
     /// The runs, in order.
     pub points: Vec<SweepPoint>,
+}
+
+/// Where runs that are put side by side come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// One command ran them.
+    #[default]
+    Sweep,
+    /// They were run before.
+    Comparison,
 }
 
 /// A run of a sweep.
@@ -32,100 +54,12 @@ pub struct Sweep {
 pub struct SweepPoint {
     /// The value of each key.
     pub values: Vec<String>,
-    /// Name of the folder with its results, beside the sweep's.
-    pub folder: String,
+    /// Address of its report, from the page.
+    pub report: String,
     /// The results.
     pub summary: Summary,
     /// Its charts over time. Those that several runs have are drawn side by side.
     pub charts: Vec<Chart>,
-}
-
-/// A figure that is shown for every point of a sweep: its title, the first part of its metric's name (for the unit),
-/// and a function that computes it from the run's metrics. The function returns `None` if the run has no such metric.
-type Figure = (&'static str, &'static str, fn(&Summary) -> Option<f64>);
-
-/// The figures of a sweep's table and charts, each with the title of its chart and the chart's unit. Lines of one
-/// chart are adjacent.
-const FIGURES: [(&str, &str, Figure); 9] = [
-    (
-        "Goodput",
-        "b/s",
-        ("goodput", "goodput_bps", |run| {
-            gbps(run.metrics.get("goodput_gbps.total").copied())
-        }),
-    ),
-    (
-        "Goodput",
-        "b/s",
-        ("least flow", "goodput_bps", |run| {
-            gbps(flows(run, "goodput_gbps.").reduce(f64::min))
-        }),
-    ),
-    (
-        "Goodput",
-        "b/s",
-        ("greatest flow", "goodput_bps", |run| {
-            gbps(flows(run, "goodput_gbps.").reduce(f64::max))
-        }),
-    ),
-    (
-        "Latency of messages",
-        "ns",
-        ("p50, greatest flow", "ns", |run| quantile(run, ".p50")),
-    ),
-    (
-        "Latency of messages",
-        "ns",
-        ("p99, greatest flow", "ns", |run| quantile(run, ".p99")),
-    ),
-    (
-        "Frames dropped",
-        "",
-        ("dropped", "", |run| run.metrics.get("drops.total").copied()),
-    ),
-    (
-        "Pause frames",
-        "",
-        ("pause frames", "", |run| {
-            run.metrics.get("pause_frames_tx.total").copied()
-        }),
-    ),
-    (
-        "Packets sent again",
-        "",
-        ("sent again", "", |run| {
-            run.metrics.get("retransmitted_packets.total").copied()
-        }),
-    ),
-    (
-        "CNPs",
-        "",
-        ("CNPs", "", |run| run.metrics.get("cnps_tx.total").copied()),
-    ),
-];
-
-fn gbps(value: Option<f64>) -> Option<f64> {
-    value.map(|gbps| gbps * 1e9)
-}
-
-/// Returns a metric of each flow.
-fn flows<'a>(run: &'a Summary, prefix: &'a str) -> impl Iterator<Item = f64> + 'a {
-    let all = run
-        .metrics
-        .iter()
-        .filter(move |(name, _)| name.starts_with(prefix));
-    all.filter(|(name, _)| !name.ends_with(".total"))
-        .map(|(_, value)| *value)
-}
-
-fn quantile(run: &Summary, suffix: &str) -> Option<f64> {
-    let all = run
-        .metrics
-        .iter()
-        .filter(|(name, _)| name.starts_with("message_latency_ns."));
-    all.filter(|(name, _)| name.ends_with(suffix))
-        .map(|(_, value)| *value)
-        .reduce(f64::max)
 }
 
 /// Least, mean and greatest of a figure over the seeds, a row for each combination of the other keys.
@@ -161,8 +95,8 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| sum / values.len() as f64)
 }
 
-/// Distance of two dots of a name, of which each has 1,000.
-const BESIDE: u64 = 90;
+/// Rows of metrics that differ, at most.
+const MOST_DIFFERING: usize = 16;
 /// Outcomes of a variant that are told, those of most runs first.
 const MOST_OUTCOMES: usize = 3;
 /// Charts that are drawn side by side, at most.
@@ -179,6 +113,16 @@ pub struct Multiple {
     pub names: Vec<String>,
     /// The chart of each, all with the same value axis.
     pub charts: Vec<Chart>,
+}
+
+impl Origin {
+    /// What the page calls itself.
+    fn words(self) -> &'static str {
+        match self {
+            Self::Sweep => "Xoff sweep",
+            Self::Comparison => "Xoff comparison",
+        }
+    }
 }
 
 impl Sweep {
@@ -327,72 +271,31 @@ impl Sweep {
         variants
     }
 
-    /// Returns the charts: figures of the variants, as a dot each, which over several seeds is the median, with a stroke over
-    /// 95 % of the runs. Figures that are zero or missing everywhere are left out.
+    /// Returns the charts: figures of the variants and the metrics that are drawn, as a dot each, which over several
+    /// seeds is the median, with a stroke over 95 % of the runs. Figures that are zero or missing everywhere are left
+    /// out.
     pub fn charts(&self) -> Vec<Chart> {
-        let variants = self.variants();
-        let seeds = variants.iter().any(|(_, runs)| runs.len() > 1);
-        let mut charts: Vec<Chart> = Vec::new();
-        for (title, unit, (name, _, value)) in FIGURES {
-            let (divisor, unit) = if unit == "ns" {
-                (1e3, "µs")
-            } else {
-                (1.0, unit)
-            };
-            let figures = |runs: &[&Summary]| {
-                let mut all: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-                all.sort_by(f64::total_cmp);
-                match all.is_empty() {
-                    true => [f64::NAN; 3],
-                    false => [0.025, 0.5, 0.975].map(|part| condense::rank(&all, part) / divisor),
-                }
-            };
-            let all: Vec<[f64; 3]> = variants.iter().map(|(_, runs)| figures(runs)).collect();
-            if all
-                .iter()
-                .all(|[_, median, _]| median.is_nan() || *median == 0.0)
-            {
-                continue;
-            }
-            if charts.last().is_none_or(|chart| chart.title != title) {
-                let over = match seeds {
-                    true => " The dot is the median of the seeds, the stroke has 95 % of them.",
-                    false => "",
-                };
-                charts.push(Chart {
-                    title: title.into(),
-                    unit: unit.into(),
-                    note: format!("Over {}.{over}", self.keys.join(", ")),
-                    categories: variants.iter().map(|(name, _)| name.clone()).collect(),
-                    ..Chart::default()
-                });
-            }
-            if let Some(chart) = charts.last_mut() {
-                chart.lines.push(Line {
-                    name: name.into(),
-                    points: (all.iter().enumerate())
-                        .map(|(place, [_, median, _])| (1_000 * place as u64 + 500, *median))
-                        .collect(),
-                    ranges: all.iter().map(|[low, _, high]| (*low, *high)).collect(),
-                    shape: Shape::Dots,
-                    ..Line::default()
-                });
-            }
-        }
-        for chart in &mut charts {
-            // Beside each other, so that equal ones are seen.
-            let half = (chart.lines.len() as u64 - 1) * BESIDE / 2;
-            for (place, line) in chart.lines.iter_mut().enumerate() {
-                for point in &mut line.points {
-                    point.0 = point.0 + place as u64 * BESIDE - half;
-                }
-            }
-        }
-        charts
+        figures::charts(self)
+    }
+
+    /// Names of the variants: the values of the keys without `seed`.
+    pub fn names(&self) -> Vec<String> {
+        self.variants().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Returns every metric that differs between the variants: those that are apart first, the greatest change first.
+    pub fn differing(&self) -> Vec<Differing> {
+        differing::all(&self.variants())
+    }
+
+    /// Returns of each quantity that differs the one metric that says most, in the order of
+    /// [`differing`](Self::differing).
+    pub fn differing_by_quantity(&self) -> Vec<Differing> {
+        differing::by_quantity(&self.differing())
     }
 
     /// What happened in each variant, and in how many of its runs.
-    fn outcomes(&self) -> Vec<(String, Vec<(&str, usize)>)> {
+    pub fn outcomes(&self) -> Vec<(String, Vec<(&str, usize)>)> {
         let mut all = Vec::new();
         for (name, runs) in self.variants() {
             let mut said: Vec<(&str, usize)> = Vec::new();
@@ -429,21 +332,45 @@ impl Sweep {
         }
     }
 
+    /// Renders what differs: settings, and of each quantity a metric.
+    fn differences(&self) -> Markup {
+        let (names, rows) = (self.names(), self.differing_by_quantity());
+        let more = rows.len().saturating_sub(MOST_DIFFERING);
+        html! {
+            @if !self.settings.is_empty() {
+                h2 { "Settings that differ" }
+                div.scroll { table {
+                    thead { tr { th { "setting" } @for name in &names { th.number { (name) } } } }
+                    tbody { @for (key, values) in &self.settings { tr {
+                        td { code { (key) } }
+                        @for value in values { td.number { (value) } }
+                    } } }
+                } }
+            }
+            @if !rows.is_empty() && names.len() > 1 {
+                h2 { "What differs most" }
+                (differing::table(&names, &rows[..rows.len() - more]))
+                @if more > 0 { p.muted { "and " (more) " quantities that differ less: metrics.csv of each run has all." } }
+            }
+        }
+    }
+
     /// Renders the whole page.
     pub fn html(&self) -> String {
         let charts = self.charts();
         let (wide, narrow) = (Frame::wide(&charts), Frame::narrow(&charts));
         let body = html! {
             main {
-                p.name.muted { "Xoff sweep over " code { (self.keys.join(", ")) } }
+                p.name.muted { (self.origin.words()) " over " code { (self.keys.join(", ")) } }
                 h1 { (self.title) }
                 (self.summary())
+                (self.differences())
                 h2 { "Runs" }
                 div.scroll { table {
                     thead { tr { th { "report" } @for name in self.head() { th.number { (name) } } } }
                     tbody { @for (row, point) in self.rows().iter().zip(&self.points) {
                         tr {
-                            td { a href=(format!("../{}/report.html", point.folder)) { "report" } }
+                            td { a href=(point.report) { "report" } }
                             @for text in row { td.number { (text) } }
                         }
                     } }
@@ -554,12 +481,13 @@ fn verdict(run: &Summary) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::data::{Line, Shape};
     use super::*;
 
     fn sweep() -> Sweep {
         let point = |count: u32| SweepPoint {
             values: vec![count.to_string()],
-            folder: format!("incast,hosts.s.count={count}"),
+            report: format!("../incast,hosts.s.count={count}/report.html"),
             summary: Summary {
                 digest: format!("d{count}"),
                 metrics: (0..count)
@@ -588,6 +516,7 @@ mod tests {
             command: "xoff run incast --sweep hosts.s.count=2,4".into(),
             keys: vec!["hosts.s.count".into()],
             points: [2, 4].map(point).into(),
+            ..Sweep::default()
         }
     }
 
@@ -732,5 +661,63 @@ mod tests {
             page.contains("data-names=\"2\n4\"")
                 && page.contains("../incast,hosts.s.count=4/report.html")
         );
+    }
+
+    /// Seeds that overlap explain a difference; a total stands for its quantity; what a variant does not have and the
+    /// others do not use is left out.
+    #[test]
+    fn differences_that_no_seed_explains_come_first() {
+        let point = |variant: &str, seed: u32, values: &[(&str, f64)]| SweepPoint {
+            values: vec![variant.into(), seed.to_string()],
+            summary: Summary {
+                metrics: values
+                    .iter()
+                    .map(|(name, value)| ((*name).into(), *value))
+                    .collect(),
+                ..Summary::default()
+            },
+            ..SweepPoint::default()
+        };
+        let of = |drops: f64, cnps: f64| {
+            [
+                ("drops.t", drops * 0.75),
+                ("drops.total", drops),
+                ("cnps_tx.total", cnps),
+                ("seed_free", 7.0),
+            ]
+        };
+        let sweep = Sweep {
+            keys: vec!["variant".into(), "seed".into()],
+            points: vec![
+                point("a", 1, &of(10.0, 1.0)),
+                point("a", 2, &of(12.0, 40.0)),
+                point("b", 1, &of(13.0, 20.0)),
+                point(
+                    "b",
+                    2,
+                    &[&of(14.0, 30.0)[..], &[("timeouts.x", 0.0), ("naks.x", 3.0)]].concat(),
+                ),
+            ],
+            ..Sweep::default()
+        };
+        let rows: Vec<String> = (sweep.differing_by_quantity().iter())
+            .map(|row| {
+                let texts: Vec<String> = row.texts().collect();
+                format!(
+                    "{} +{} {} {}",
+                    row.metric,
+                    row.others,
+                    row.within_seeds(),
+                    texts.join(" | ")
+                )
+            })
+            .collect();
+        let expected = [
+            "drops.total +1 false 12 (10 … 12) | 14 (13 … 14)",
+            "cnps_tx.total +0 true 40 (1 … 40) | 30 (20 … 30)",
+            "naks.x +0 false – | 3",
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(sweep.differing().len(), 4);
     }
 }

@@ -53,6 +53,7 @@ pub struct AttachArgs {
     /// Connect to the cable's socket instead of waiting there for the peer
     #[arg(long)]
     pub connect: bool,
+    /// The NIC.
     #[command(flatten)]
     pub nic: NicArgs,
     /// MAC address of the NIC

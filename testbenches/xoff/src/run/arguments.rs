@@ -131,6 +131,31 @@ pub struct DiffArgs {
     pub all: bool,
 }
 
+/// Compares any number of runs
+///
+/// Runs that differ in the seed only are one variant, of which the median is shown and the range of 95 % of the seeds.
+/// First comes what happened in each variant, then the settings and the metrics that differ: those that are apart
+/// whatever the seed before those that are not. The page has the figures as charts, a dot and a range a variant.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 compared, 2 bad input.")]
+pub struct CompareArgs {
+    /// The runs: their folders, such as out/pair, or their summary.json
+    #[arg(value_name = "RUN", num_args = 2.., required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Show and draw these metrics, such as 'drops.*'; several times for several
+    #[arg(long, value_name = "PATTERN")]
+    pub metric: Vec<String>,
+    /// Show every setting and metric that differs, instead of one metric a quantity
+    #[arg(long)]
+    pub all: bool,
+    /// Print the comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Folder in which the folder 'comparison' is created, with the page and a table
+    #[arg(long, value_name = "FOLDER", default_value = "out")]
+    pub out: PathBuf,
+}
+
 /// A key and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweepArg {

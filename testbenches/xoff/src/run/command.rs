@@ -152,7 +152,7 @@ pub fn run(
         }
         points.push(SweepPoint {
             values,
-            folder: name,
+            report: format!("../{name}/{REPORT}"),
             summary: report.summary,
             charts: report.charts,
         });
@@ -186,6 +186,7 @@ pub fn run(
                 .map(|sweep| sweep.key.clone())
                 .collect(),
             points,
+            ..Sweep::default()
         };
         write_sweep(
             arguments,

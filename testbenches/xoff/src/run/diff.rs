@@ -5,60 +5,18 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
-use serde_json::Value;
+use anyhow::Context;
 use xoff_waves::capture::{self, Direction, Reader};
-use xoff_waves::report::{State, Summary, SummaryVersion, sentence};
-use xoff_waves::results::{CAPTURE, SUMMARY};
+use xoff_waves::results::CAPTURE;
 
 use super::arguments::DiffArgs;
+use super::finished::Run;
 use super::print::number;
 use crate::Outcome;
 use crate::terminal::{Ink, Streams};
 
 /// Maximum number of metrics shown, unless all are asked for.
 const MOST_SHOWN: usize = 30;
-/// Maximum size of a summary. A larger file is not one: a summary of 3,000 flows has 4 MB.
-const MOST_BYTES: u64 = 256 << 20;
-
-/// A run's results.
-struct Run {
-    folder: PathBuf,
-    summary: Summary,
-}
-
-impl Run {
-    /// Reads a run from its folder or its `summary.json`.
-    fn read(path: &Path) -> anyhow::Result<Self> {
-        let file = if path.is_dir() {
-            path.join(SUMMARY)
-        } else {
-            path.to_owned()
-        };
-        let name = file.display();
-        let meta = std::fs::metadata(&file).with_context(|| {
-            format!("{name}: expected a folder of results, such as out/pair, or its {SUMMARY}")
-        })?;
-        if !meta.is_file() || meta.len() > MOST_BYTES {
-            bail!("{name}: no {SUMMARY} of a run");
-        }
-        let text = std::fs::read(&file).with_context(|| name.to_string())?;
-        // The version is checked first, because another version may have another structure.
-        let value: Value = serde_json::from_slice(&text)
-            .with_context(|| format!("{name}: no {SUMMARY} of a run"))?;
-        let version = value.get("version").and_then(Value::as_u64).unwrap_or(1);
-        let known = SummaryVersion::CURRENT.0;
-        if version > known.into() {
-            bail!("{name}: version {version} of the format; this xoff reads up to {known}");
-        }
-        let summary = serde_json::from_value(value)
-            .with_context(|| format!("{name}: no {SUMMARY} of a run"))?;
-        Ok(Self {
-            folder: file.parent().unwrap_or(Path::new("")).to_owned(),
-            summary,
-        })
-    }
-}
 
 /// Prints the differences between two runs: settings, metrics, and the first different frame of their captures.
 ///
@@ -67,26 +25,10 @@ impl Run {
 /// Returns an error if a run cannot be read or did not finish, or if the output cannot be written.
 pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let [a, b] = [Run::read(&arguments.a)?, Run::read(&arguments.b)?];
-    for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
-        if run.summary.version != SummaryVersion::CURRENT {
-            let version = run.summary.version.0;
-            writeln!(
-                streams.err,
-                "xoff: {} is of version {version}, which measured goodput from the first to the last completion",
-                path.display()
-            )?;
-        }
+    for run in [&a, &b] {
+        run.must_compare(streams)?;
     }
-    for (run, path) in [(&a, &arguments.a), (&b, &arguments.b)] {
-        if run.summary.state != State::Finished {
-            let sentence = sentence(&run.summary);
-            bail!(
-                "{}: {sentence} Only finished runs are compared",
-                path.display()
-            );
-        }
-    }
-    let settings = changes(&settings(&a.summary), &settings(&b.summary));
+    let settings = changes(&a.settings(), &b.settings());
     let metrics = metric_changes(&a.summary.metrics, &b.summary.metrics);
     let digests = [&a.summary.digest, &b.summary.digest];
     let frame = first_frame(
@@ -144,39 +86,6 @@ pub fn diff(arguments: &DiffArgs, streams: &mut Streams) -> anyhow::Result<Outco
         writeln!(out, "{} {frame}", heading("first frame"))?;
     }
     Ok(Outcome::Failed)
-}
-
-/// Returns the settings of a run as a flat map: `flows.bulk.mtu` and its value. The name of the run, which contains the
-/// values of a sweep, is not a setting.
-fn settings(summary: &Summary) -> BTreeMap<String, String> {
-    fn flatten(key: &str, value: &Value, flat: &mut BTreeMap<String, String>) {
-        let under = |name: &str| match key {
-            "" => name.to_owned(),
-            key => format!("{key}.{name}"),
-        };
-        match value {
-            Value::Object(fields) => {
-                for (name, value) in fields {
-                    flatten(&under(name), value, flat);
-                }
-            }
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                for (place, item) in items.iter().enumerate() {
-                    let name = item.get("name").and_then(Value::as_str);
-                    let name = name.map_or_else(|| place.to_string(), str::to_owned);
-                    flatten(&under(&name), item, flat);
-                }
-            }
-            Value::Null => {}
-            other => {
-                flat.insert(key.to_owned(), other.to_string());
-            }
-        }
-    }
-    let mut flat = BTreeMap::new();
-    flatten("", &summary.settings, &mut flat);
-    flat.insert("seed".into(), summary.seed.to_string());
-    flat
 }
 
 /// Returns the differences between two maps; a dash stands for a missing value.

@@ -1,4 +1,4 @@
-//! `xoff run`, `xoff list` and `xoff diff`: runs scenarios, measures them and judges their expectations.
+//! `xoff run`, `xoff list`, `xoff diff` and `xoff compare`: runs scenarios, measures them and judges their expectations.
 //!
 //! | module | contents |
 //! |---|---|
@@ -7,6 +7,8 @@
 //! | [`mod@list`] | `xoff list`: the scenarios, and how long they run |
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
+//! | [`mod@compare`] | `xoff compare`: any number of runs side by side |
+//! | [`finished`] | runs whose results are in files |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
@@ -19,10 +21,12 @@ pub mod arguments;
 pub mod charts;
 pub mod checkpoint;
 pub mod command;
+pub mod compare;
 pub mod diff;
 #[cfg(test)]
 mod drawn;
 pub mod execute;
+mod finished;
 pub mod list;
 pub mod marks;
 pub mod monitors;
@@ -32,7 +36,8 @@ pub mod servers;
 pub mod trigger;
 
 pub(crate) use arguments::window_of;
-pub use arguments::{DiffArgs, RunArgs};
+pub use arguments::{CompareArgs, DiffArgs, RunArgs};
 pub use command::run;
+pub use compare::compare;
 pub use diff::diff;
 pub use list::{ListArgs, list};

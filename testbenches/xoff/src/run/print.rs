@@ -305,7 +305,7 @@ pub fn sweep(streams: &mut Streams, sweep: &Sweep) -> io::Result<()> {
 }
 
 /// Prints aligned columns: the first left-aligned, the others right-aligned.
-fn table<R: AsRef<[String]>>(out: &mut dyn Write, rows: &[R]) -> io::Result<()> {
+pub(super) fn table<R: AsRef<[String]>>(out: &mut dyn Write, rows: &[R]) -> io::Result<()> {
     let columns = rows.first().map_or(0, |row| row.as_ref().len());
     let width = |column: usize| {
         let widths = rows.iter().map(|row| row.as_ref()[column].chars().count());

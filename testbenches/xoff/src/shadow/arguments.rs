@@ -21,6 +21,7 @@ pub struct ShadowArgs {
     /// IP address of the end that answers, in whose place the NIC stands
     #[arg(long, value_name = "ADDRESS")]
     pub side: IpAddr,
+    /// The NIC.
     #[command(flatten)]
     pub nic: NicArgs,
     /// The interface to read, if the capture has several: its name, or its number from 0

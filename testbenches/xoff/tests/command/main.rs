@@ -8,6 +8,7 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
+//! | [`compare`] | `xoff compare`: runs side by side |
 //! | [`collectives`] | flows in lockstep and patterns: a ring all-reduce against its closed form |
 //! | [`fabric`] | waves of the network |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
@@ -36,6 +37,7 @@ mod check;
 mod collectives;
 mod command_line;
 mod common;
+mod compare;
 mod fabric;
 mod help;
 mod incidents;
