@@ -18,6 +18,18 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 FAULTS = (Path(__file__).parent / "pictures.js").read_text()
+# Moves the slider over the network's picture, and says at how many of its places links are stopped.
+MOVED = """() => {
+  const input = document.querySelector(".moment input");
+  if (!input) return null;
+  let stopped = 0;
+  for (let at = Number(input.max); at >= 0; at--) {
+    input.value = at;
+    input.dispatchEvent(new Event("input"));
+    stopped += document.querySelectorAll(".moment")[0].closest("figure").querySelectorAll(".now").length > 0;
+  }
+  return stopped;
+}"""
 WIDTHS = [1280, 390]
 SCHEMES = ["light", "dark"]
 # A4 less its margins.
@@ -57,6 +69,8 @@ class Browser:
         self.chromium = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         contexts = {"viewport": {"width": WIDTHS[0], "height": 900}}
         self.page = self.chromium.new_page(**contexts)
+        self.errors = []
+        self.page.on("pageerror", lambda error: self.errors.append(f"script: {error}"))
 
     def faults(self, scheme, width, media="screen"):
         self.page.emulate_media(media=media, color_scheme=scheme)
@@ -94,6 +108,10 @@ class Browser:
         for scheme in SCHEMES:
             for width in WIDTHS:
                 faults += [f"{scheme}, {width} pixels: {fault}" for fault in self.faults(scheme, width)]
+        if self.page.evaluate(MOVED) == 0:
+            faults.append("the slider shows no stopped link anywhere, though links were stopped")
+        faults += self.errors
+        self.errors.clear()
         size = file.stat().st_size
         if size > MOST_BYTES:
             faults.append(f"{size} bytes, at most {MOST_BYTES} are right")

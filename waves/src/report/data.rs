@@ -9,6 +9,9 @@ use xoff_network::results::Summary;
 pub struct PauseRow {
     /// Who stops whom, such as `h stops t0`.
     pub name: String,
+    /// Names of the nodes at its ends: who stands, and who stops it. Empty in files of earlier versions.
+    #[serde(default)]
+    pub ends: [String; 2],
     /// Number of links between it and where the pauses come from.
     pub distance: u32,
     /// Index of the row that it stood because of.

@@ -56,7 +56,10 @@ impl Report {
                 footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
             @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
-            @if !self.pauses.rows.is_empty() { script { (PreEscaped(include_str!("zoom.js"))) } }
+            @if !self.pauses.rows.is_empty() {
+                script { (PreEscaped(include_str!("zoom.js"))) }
+                script { (PreEscaped(include_str!("moment.js"))) }
+            }
         };
         let title = format!("{} – Xoff", first::headline(self));
         clean(document(&title, &page_rules(), &body).into_string())

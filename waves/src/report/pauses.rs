@@ -105,7 +105,7 @@ pub fn svg(
                 @let name = fitted(&row.name, FONT, name_room);
                 @let (figure_x, anchor) = if above { (right, "end") } else { (right + 8.0, "start") };
                 @let text_y = if above { bottom - 16.0 } else { bottom - 2.0 };
-                text class="ink" x=(c(start)) y=(c(text_y)) { (name) title { (words(row, &pauses.rows)) } }
+                text class="ink" data-row=(row.name) x=(c(start)) y=(c(text_y)) { (name) title { (words(row, &pauses.rows)) } }
                 text x=(c(figure_x)) y=(c(text_y)) text-anchor=(anchor) { (time(row.total_ns)) }
                 rect class="row" x=(c(left)) y=(c(bottom - 1.0)) width=(c(right - left)) height="1" {}
                 g class="bars" data-base=(c(bottom)) {

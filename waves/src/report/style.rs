@@ -82,6 +82,7 @@ svg .halo{paint-order:stroke;stroke-width:4px;stroke-linejoin:round}
 svg .heading{font-size:15px;font-weight:600}
 svg .wire{stroke-width:1.5}
 svg .stopped{stroke-linecap:butt;stroke-opacity:.8}
+.at-once .stopped:not(.now){display:none}
 svg .cause{fill:none;stroke-width:1.2}
 svg .chosen{fill-opacity:.2}
 .spread svg{touch-action:pan-y;cursor:crosshair;user-select:none;-webkit-user-select:none}

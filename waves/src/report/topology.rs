@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use maud::{Markup, html};
 
-use super::data::{Link, NodeKind, Topology, Way};
+use super::data::{Link, NodeKind, Pauses, Topology, Way};
 use super::scale::{percent, time, with_groups};
 use super::text::{coordinate as c, width};
 use xoff_network::answer::Marks;
@@ -255,7 +255,15 @@ fn largest<'a>(
 }
 
 /// Renders the picture, at most `room` pixels wide, of a run of `duration_ns`. Returns `None` without nodes.
-pub fn svg(topology: &Topology, seen: &Seen<'_>, room: f64, duration_ns: u64) -> Option<Markup> {
+///
+/// A wire of stopped links has the numbers of their rows in `data-rows`, for the script that shows a moment.
+pub fn svg(
+    topology: &Topology,
+    seen: &Seen<'_>,
+    pauses: &Pauses,
+    room: f64,
+    duration_ns: u64,
+) -> Option<Markup> {
     if topology.nodes.is_empty() {
         return None;
     }
@@ -272,6 +280,13 @@ pub fn svg(topology: &Topology, seen: &Seen<'_>, room: f64, duration_ns: u64) ->
     for link in &topology.links {
         if let Some((a, b)) = ends_of(&link.a, &link.b) {
             wires.entry((a.min(b), a.max(b))).or_default().add(link);
+        }
+    }
+    let mut rows: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+    for (number, row) in pauses.rows.iter().enumerate() {
+        if let Some((a, b)) = ends_of(&row.ends[0], &row.ends[1]) {
+            let of_wire = rows.entry((a.min(b), a.max(b))).or_default();
+            of_wire.push(number.to_string());
         }
     }
     let apart = |[a, b]: &[String; 2]| ends_of(a, b).filter(|(a, b)| a != b);
@@ -341,7 +356,8 @@ pub fn svg(topology: &Topology, seen: &Seen<'_>, room: f64, duration_ns: u64) ->
             g stroke-opacity=[faint] fill="none" {
                 @for (&(a, b), what) in &wires {
                     @let class = if failed.contains(&(a, b)) { "wire failed" } else { "wire" };
-                    path class=(class) d=(wire(place(a), place(b))) { title { (what.words(duration_ns)) } }
+                    @let rows = rows.get(&(a, b)).map(|rows| rows.join(" "));
+                    path class=(class) data-rows=[rows] d=(wire(place(a), place(b))) { title { (what.words(duration_ns)) } }
                 }
             }
             // Over the others, so that stopped cables are seen among many.
@@ -835,5 +851,40 @@ mod tests {
         }
         // A wire without room at any place.
         assert_eq!(room.take((100.0, 100.0), (101.0, 99.0), 0.5, 60.0), None);
+    }
+
+    /// The wire between two nodes has the rows of both of its directions; one that nothing stopped has none.
+    #[test]
+    fn wires_know_the_rows_of_their_links() {
+        use crate::report::data::{Node, PauseRow};
+        let node = |name: &str, kind| Node {
+            name: name.into(),
+            kind,
+        };
+        let link = |a: &str, b: &str| Link {
+            a: a.into(),
+            b: b.into(),
+            ..Link::default()
+        };
+        let topology = Topology {
+            nodes: vec![
+                node("a", NodeKind::HostModel),
+                node("b", NodeKind::HostModel),
+                node("t", NodeKind::Switch),
+            ],
+            links: vec![link("a", "t"), link("b", "t")],
+        };
+        let row = |from: &str, to: &str| PauseRow {
+            ends: [from.into(), to.into()],
+            ..PauseRow::default()
+        };
+        let pauses = Pauses {
+            rows: vec![row("b", "t"), row("a", "gone"), row("t", "b")],
+            left_out: 0,
+        };
+        let svg = svg(&topology, &Seen::default(), &pauses, 400.0, 1_000).unwrap();
+        let svg = svg.into_string();
+        assert_eq!(svg.matches("data-rows").count(), 1, "{svg}");
+        assert!(svg.contains("data-rows=\"0 2\""), "{svg}");
     }
 }

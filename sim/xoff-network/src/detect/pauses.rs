@@ -26,6 +26,13 @@ impl LinkClass {
         simulation.network().peer(self.node, self.port)
     }
 
+    /// Names of the nodes at its ends, the sender's first. The other is empty if the port has no cable.
+    pub fn ends(self, simulation: &Simulation) -> [String; 2] {
+        let peer = self.peer(simulation);
+        let to = peer.map_or("", |(to, _)| name(simulation, to));
+        [name(simulation, self.node), to].map(str::to_owned)
+    }
+
     /// The link as text: `t0 → la`, with the number of the port if another cable joins the same nodes.
     pub fn text(self, simulation: &Simulation) -> String {
         let Some((to, _)) = self.peer(simulation) else {

@@ -63,6 +63,7 @@ pub fn spread(simulation: &Simulation, detector: &Detector) -> Pauses {
     let classes = all.iter().any(|(link, _)| link.class != all[0].0.class);
     let rows = all.iter().map(|(link, pauses)| PauseRow {
         name: name(simulation, *link, classes),
+        ends: link.ends(simulation),
         distance: place(*link).1,
         cause: cause(*link),
         from_ns: ns(first(pauses)),

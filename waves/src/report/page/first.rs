@@ -43,7 +43,7 @@ fn cure(cure: &Cure) -> Markup {
     }
 }
 
-/// Renders the network with what happened in it.
+/// Renders the network with what happened in it, and what shows a moment of it where scripts run.
 pub fn network(report: &Report) -> Markup {
     let duration = report.summary.duration_ns;
     let seen = Seen {
@@ -51,14 +51,22 @@ pub fn network(report: &Report) -> Markup {
             .map_or_else(Default::default, |answer| answer.marks.clone()),
         drops: &report.summary.drops,
     };
-    let wide = topology::svg(&report.topology, &seen, 960.0, duration);
-    let narrow = topology::svg(&report.topology, &seen, 360.0, duration);
+    let picture =
+        |room: f64| topology::svg(&report.topology, &seen, &report.pauses, room, duration);
+    let (wide, narrow) = (picture(960.0), picture(360.0));
+    let (from, to) = report.part_ns.unwrap_or((0, duration));
     html! {
         @if let (Some(wide), Some(narrow)) = (wide, narrow) {
             figure.network {
                 div.wide { (wide) }
                 div.narrow { (narrow) }
                 p.below.muted { (topology::caption(&report.topology, &seen)) }
+                @if report.pauses.rows.iter().any(|row| !row.ends[1].is_empty()) {
+                    div.moment hidden data-from=(from) data-to=(to) {
+                        label { "Who is stopped when " input type="range" min="0" max="400" value="0"; }
+                        " " output.muted {}
+                    }
+                }
             }
         }
     }

@@ -278,6 +278,7 @@ fn full_of(text: &str) -> Report {
         pauses: Pauses {
             rows: vec![PauseRow {
                 name: text(),
+                ends: [text(), text()],
                 spans: vec![(0, 9, 9)],
                 ..PauseRow::default()
             }],
