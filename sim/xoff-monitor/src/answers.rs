@@ -374,23 +374,37 @@ impl Requests {
         out: &mut Findings,
     ) {
         if psn < self.oldest() {
+            self.before = Some(packet.time);
             return;
         }
         let opcode = packet.bth.opcode;
         if matches!(place, Place::First | Place::Middle) && self.open_read_at(psn).is_some() {
             self.learn_mtu(packet.payload);
         }
+        // Without the MTU, the end of a READ says it, or is that of a READ that the tap does not have.
+        if self.mtu.is_none()
+            && place == Place::Last
+            && let Some((first, read)) = self.open_read_at(psn)
+        {
+            match read.mtu_by_last(psn - first, packet.payload) {
+                Some(mtu) => self.learn_mtu(mtu),
+                None => return,
+            }
+        }
         let mtu = self.mtu;
         let found = self.at(psn).or_else(|| self.open_read_at(psn));
         let Some((first, read)) = found.filter(|(_, it)| it.operation.is_answered_by(opcode))
         else {
-            out.check(Rule::ReadResponse, false, || {
-                format!("{opcode} for PSN {}: no READ with it was sent", show(psn))
-            });
+            if !self.lacks_some(packet.time, at) {
+                out.check(Rule::ReadResponse, false, || {
+                    format!("{opcode} for PSN {}: no READ with it was sent", show(psn))
+                });
+            }
             return;
         };
         let start = read.asked.contains(&psn);
-        let again = read.asked.len() > 1;
+        let older = self.lacks_some(read.since, at);
+        let again = read.asked.len() > 1 || older;
         // As long as the MTU is unknown, an 'only' response is taken to be one PSN long.
         let last = first + read.span(mtu).unwrap_or(1) - 1;
         let fits = match place {
@@ -417,7 +431,7 @@ impl Requests {
             )
         });
         let next = read.next_response;
-        let ordered = psn >= next || read.runs < read.asked.len();
+        let ordered = psn >= next || read.runs < read.asked.len() || older;
         if packet.orderly {
             out.check(Rule::ReadOrder, ordered, || {
                 format!(
@@ -475,20 +489,23 @@ impl Requests {
 
     fn atomic(&mut self, psn: i64, packet: &Packet, at: requests::Place, out: &mut Findings) {
         if psn < self.oldest() {
+            self.before = Some(packet.time);
             return;
         }
         let found = self
             .at(psn)
             .filter(|(_, it)| it.operation == Operation::Atomic);
         let Some(((first, request), answer)) = found.zip(packet.ext.atomic_ack) else {
-            out.check(Rule::AtomicAnswer, false, || {
-                format!("answer for PSN {}: no atomic with it was sent", show(psn))
-            });
+            if !self.lacks_some(packet.time, at) {
+                out.check(Rule::AtomicAnswer, false, || {
+                    format!("answer for PSN {}: no atomic with it was sent", show(psn))
+                });
+            }
             return;
         };
         let asked = request.asked.len();
         let value = request.original.unwrap_or(answer.original);
-        let often = packet.orderly && request.runs >= asked;
+        let often = packet.orderly && request.runs >= asked && !self.lacks_some(request.since, at);
         let holds = !often && value == answer.original;
         out.check(Rule::AtomicAnswer, holds, || {
             format!(

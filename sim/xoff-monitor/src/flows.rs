@@ -84,6 +84,8 @@ pub(crate) struct Flows {
     owed: Owed,
     /// When a pause was received the last time.
     paused: Option<Time>,
+    /// By the addresses of requests, when an answer to requests that are not known passed the last time.
+    strays: BTreeMap<AddressPair, Time>,
 }
 
 impl Flows {
@@ -154,6 +156,7 @@ impl Flows {
                 side,
                 paused: self.paused,
                 wire_wait: self.wire_wait,
+                stray: None,
             };
             flow.requests.see(packet, place, out);
         } else if service == Service::Rc {
@@ -163,6 +166,7 @@ impl Flows {
                         side: side.reversed(),
                         paused: self.paused,
                         wire_wait: self.wire_wait,
+                        stray: self.strays.get(&self.flows[peer].pair).copied(),
                     };
                     let requests = &mut self.flows[peer].requests;
                     requests.answer(packet, place, out);
@@ -170,12 +174,16 @@ impl Flows {
                         self.owed.mark(mark, self.cnp_interval);
                     }
                 }
-                None => out.remark(Habit::Unpaired, || {
-                    format!(
-                        "{opcode} to QP {} for PSN {}",
-                        packet.bth.dest_qp, packet.bth.psn
-                    )
-                }),
+                None => {
+                    let pair = self.flows[index].pair.reversed();
+                    self.strays.insert(pair, packet.time);
+                    out.remark(Habit::Unpaired, || {
+                        format!(
+                            "{opcode} to QP {} for PSN {}",
+                            packet.bth.dest_qp, packet.bth.psn
+                        )
+                    });
+                }
             }
         }
     }

@@ -29,7 +29,8 @@ const HALF: i64 = 1 << 23;
 const MTUS: [u32; 5] = [256, 512, 1024, 2048, 4096];
 /// Number of consecutive resends without an answer from which on a remark is made.
 const OFTEN: u32 = 2;
-/// How long after an ACK arrived a resend that crosses it may still be sent.
+/// How long after an ACK arrived a resend that crosses it may still be sent, and after a packet about requests that the
+/// tap does not have, others of them.
 const CROSSING: Duration = Duration::from_us(100);
 
 /// A request as it was first seen.
@@ -51,6 +52,8 @@ pub(crate) struct Request {
     pub answered: bool,
     /// Bytes of the message that follow after this packet; `None` if not known.
     remaining: Option<u32>,
+    /// When it was first seen.
+    pub since: Time,
     /// The PSN of each time that it was sent: its own PSN, or for a READ also one within its range.
     pub asked: Vec<i64>,
     /// Number of answers: runs of READ responses, or atomic answers.
@@ -102,6 +105,8 @@ pub(crate) struct Place {
     pub paused: Option<Time>,
     /// How long a packet may have waited for a frame on the wire.
     pub wire_wait: Duration,
+    /// When an answer to requests that are not known passed the last time.
+    pub stray: Option<Time>,
 }
 
 /// An RNR NAK whose waiting time is running.
@@ -163,6 +168,8 @@ pub(crate) struct Requests {
     pub marked: Option<(i64, Time)>,
     /// At the receiver's port: the oldest gap, as long as no NAK was sent since.
     pub gap: Option<Gap>,
+    /// When there was a packet about requests before the first one seen, the last time.
+    pub before: Option<Time>,
     /// Whether there was an answer, since the last one, of which it is not known whether it is to these requests.
     pub unsure: bool,
 }
@@ -240,6 +247,13 @@ impl Requests {
         }
         let found = self.at(psn).or_else(|| self.open_read_at(psn));
         found.is_some_and(|(_, request)| request.operation.is_answered_by(answer.bth.opcode))
+    }
+
+    /// Whether requests may be known at this time that the tap does not have: there was a packet about others before the
+    /// first one seen, not long ago. So one that came until then may have been sent before.
+    pub fn lacks_some(&self, time: Time, at: Place) -> bool {
+        let before = at.stray.max(self.before);
+        before.is_some_and(|before| time <= before.saturating_add(CROSSING))
     }
 
     /// Records that a resend may begin at `psn`.
@@ -342,6 +356,9 @@ impl Requests {
             }
             Some(next) => {
                 let psn = self.unwrapped(packet.bth.psn);
+                if psn < self.oldest() {
+                    self.before = Some(packet.time);
+                }
                 if reliable {
                     self.order(psn, next, packet, at, out);
                 } else if packet.orderly {
@@ -653,6 +670,7 @@ impl Requests {
             overtaken: psn < self.high,
             answered: false,
             remaining,
+            since: packet.time,
             asked: vec![psn],
             runs: 0,
             next_response: psn,
@@ -715,6 +733,13 @@ impl Requests {
 }
 
 impl Request {
+    /// The MTU at which the last packet of this READ has so many others before it and so many bytes.
+    pub fn mtu_by_last(&self, before: i64, payload: u32) -> Option<u32> {
+        let left = |mtu: u32| i64::from(self.read_bytes()) - before * i64::from(mtu);
+        MTUS.into_iter()
+            .find(|mtu| left(*mtu) == i64::from(payload) && (1..=*mtu).contains(&payload))
+    }
+
     /// Whether `packet` repeats this request.
     fn is(&self, packet: &Packet) -> bool {
         self.opcode == packet.bth.opcode && self.payload == packet.payload && self.ext == packet.ext

@@ -297,13 +297,15 @@ texts! {
              part.",
             "any",
             "The READ request. Lengths need the MTU. Responses to a READ asked again may begin with 'middle' or \
-             'last': see read-again-middle."
+             'last': see read-again-middle. So may those to a READ that came within 100 us of a packet about requests \
+             before the capture, since it may have been sent before."
         ],
         ReadOrder "read-order" [
             "answers",
             "The responses of a READ come in the order of their PSNs, once each time it was asked for.",
             "any",
-            "The READ request. A gap is a loss before the tap."
+            "The READ request. A gap is a loss before the tap. Not judged where the READ may have been sent before \
+             the capture."
         ],
         AtomicAnswer "atomic-answer" [
             "answers",

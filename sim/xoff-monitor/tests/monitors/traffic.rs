@@ -152,13 +152,19 @@ fn reads_and_atomics_of_model_nics_break_no_rule() {
                 assert!(checked(rule) >= 60, "{rule:?}: {}", checked(rule));
             }
         }
-        // After losses, a capture that starts in the middle has responses to READs that it does not have.
-        if faults.iter().all(|rules| rules.is_empty()) {
-            for from in [17, 300, 501, 900] {
-                let monitor = watch(&frames[from..], false);
-                assert_eq!(monitor.report().violations, [], "from {from}");
-            }
-        }
+        // A capture that starts anywhere, also among responses to READs that it does not have, or has again only. Where
+        // READs are asked for again, and nothing before a response says so, the few frames look like a fault.
+        let starts: Vec<usize> = (1..frames.len() - 500).step_by(23).collect();
+        let named = |from: &&usize| {
+            !watch(&frames[**from..], false)
+                .report()
+                .violations
+                .is_empty()
+        };
+        let wrong = starts.iter().filter(named).count();
+        let lossy = faults.iter().any(|rules| !rules.is_empty());
+        let most = if lossy { starts.len() / 12 } else { 0 };
+        assert!(wrong <= most, "{wrong} of {} starts", starts.len());
     }
 }
 
