@@ -59,6 +59,7 @@ impl Bench {
             qps,
             pcie: PcieConfig::default(),
             congestion: None,
+            translation: None,
             tcp: TcpSettings::default(),
         })?;
         nic.host_mut().take_over(Seed(SEED));

@@ -13,14 +13,16 @@ use xoff_sim::kernel::Node;
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup};
 use xoff_sim::nic::shape::BEAT_BYTES;
+use xoff_sim::nic::translation::TranslationConfig;
 use xoff_sim::nic::{
     Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights,
     Region,
 };
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
+use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
-use xoff_sim::wire::Psn;
+use xoff_sim::wire::{PRIORITIES, Psn};
 
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
@@ -97,6 +99,17 @@ pub trait Endpoint: Node + Debug {
         let _ = (index, rights);
     }
 
+    /// Has the pages of the first `bytes` of the region that was created with a QP used, one after the other, before
+    /// anything else. Of no effect at a NIC that does not translate addresses.
+    fn touch(&mut self, index: u16, bytes: u64) {
+        let _ = (index, bytes);
+    }
+
+    /// What translation of addresses has cost. `None`: all translations are on chip.
+    fn translation(&self) -> Option<TranslationCost> {
+        None
+    }
+
     /// The NIC's counters.
     fn counters(&self) -> &NicCounters;
 
@@ -166,6 +179,17 @@ pub struct ProcessorTime {
     pub busy: Duration,
     /// How many there are.
     pub cores: u32,
+}
+
+/// What the translation of addresses has cost a NIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TranslationCost {
+    /// Pages of packets whose translation was there.
+    pub hits: u64,
+    /// Pages of packets that had to wait for it.
+    pub misses: u64,
+    /// For how long packets of each class waited that were next.
+    pub stalled: [Duration; PRIORITIES],
 }
 
 /// A NIC that is evaluated clock by clock, and has waves.
@@ -289,6 +313,8 @@ pub struct EndpointSetup {
     pub pcie: PcieConfig,
     /// The congestion control in place of DCQCN. Model NICs alone get one.
     pub congestion: Option<Chosen>,
+    /// Page tables and their cache. Model NICs alone get them.
+    pub translation: Option<TranslationConfig>,
     /// TCP, for the hosts that speak it.
     pub tcp: TcpSettings,
 }
@@ -702,6 +728,9 @@ fn model() -> Kind {
             if let Some(own) = setup.congestion {
                 nic.choose_congestion(own);
             }
+            if let Some(translation) = setup.translation {
+                nic.enable_translation(translation, Seed(setup.seed).derive(&[1]));
+            }
             Ok(Box::new(nic))
         },
         restore: |saved| {
@@ -751,6 +780,20 @@ impl Endpoint for ModelNic {
 
     fn permit(&mut self, index: u16, rights: ReadRights) {
         self.permit(index, rights);
+    }
+
+    fn touch(&mut self, index: u16, bytes: u64) {
+        self.touch(index, bytes);
+    }
+
+    fn translation(&self) -> Option<TranslationCost> {
+        let counters = self.translation()?;
+        let period = self.config().clock.period;
+        Some(TranslationCost {
+            hits: counters.hits,
+            misses: counters.misses,
+            stalled: counters.stalled.map(|cycles| period * cycles),
+        })
     }
 
     fn counters(&self) -> &NicCounters {

@@ -252,6 +252,7 @@ impl Simulation {
                     qps: qps[node.0 as usize].max(QPS),
                     pcie: settings.pcie(),
                     congestion: endpoints.congestion_of(&name, &settings)?,
+                    translation: settings.translation(),
                     tcp: settings.tcp.clone(),
                     host: HostSetup {
                         name,
@@ -795,6 +796,7 @@ fn create(
             outstanding: settings.outstanding,
             start: Time::ZERO + connection.start,
             interval: settings.interval,
+            working_set: settings.working_set(),
         };
         let region = Region {
             base: config.base(),
@@ -820,6 +822,9 @@ fn create(
                 endpoint.enable_reads(paths.host(ends[side]).max_rd_atomic);
             }
             created[side] = endpoint.create(qps[side], psn, &region)?;
+            if settings.touched {
+                endpoint.touch(qps[side], region.length);
+            }
             if config.returns() && side == source {
                 let (read, atomic) = (true, true);
                 endpoint.permit(qps[side], ReadRights { read, atomic });

@@ -54,6 +54,7 @@ fn run(kinds: &[WorkKind], faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) 
             outstanding: 8,
             start: Time::ZERO,
             interval: None,
+            working_set: None,
         };
         connect(from, to, index, &config, |_| ());
     }

@@ -28,6 +28,10 @@ pub enum Scope {
     Host,
     /// Each host that speaks TCP: `tcp_cpu_share.a`.
     TcpHost,
+    /// Each host whose NIC translates addresses: `translation_hits.r`.
+    TranslatingHost,
+    /// Each traffic class of such a host: `translation_stall_ns.r.3`.
+    TranslatingClass,
     /// Each switch: `ecn_marked.s`.
     Switch,
     /// Each host and each switch: `pause_frames_tx.s`.
@@ -60,6 +64,8 @@ impl Scope {
             Self::JobQuantile => ("each job", ".FLOW.QUANTILE"),
             Self::Host => ("each host", ".HOST"),
             Self::TcpHost => ("each host with TCP", ".HOST"),
+            Self::TranslatingHost => ("each host with translation", ".HOST"),
+            Self::TranslatingClass => ("each class of each host with translation", ".HOST.CLASS"),
             Self::Switch => ("each switch", ".SWITCH"),
             Self::Node => ("each host and switch", ".NODE"),
             Self::Class => ("each class of each node", ".NODE.CLASS"),
@@ -247,6 +253,13 @@ quantities! {
     /// Part of the processors' time that TCP takes, 0 to 1: segments by what each costs, over the cores that `host.tcp`
     /// names.
     TcpCpuShare = "tcp_cpu_share", TcpHost;
+    /// Pages of packets whose translation the NIC had.
+    TranslationHits = "translation_hits", TranslatingHost;
+    /// Pages of packets that waited for a translation from the host's memory.
+    TranslationMisses = "translation_misses", TranslatingHost;
+    /// Time for which packets waited for translations that were next to be taken from the receive buffer, or to be read
+    /// for sending, in nanoseconds.
+    TranslationStallNs = "translation_stall_ns", TranslatingClass;
     /// Bytes written to memory that are not what belongs there, since the start.
     PayloadErrors = "payload_errors", Network;
     /// Completions that were not to come, or came in the wrong order, since the start.
@@ -432,7 +445,11 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let read = match quantity.scope() {
         Scope::Network => return None,
         Scope::Flow | Scope::Workload | Scope::Job => Subject::Flow(name(text)?),
-        Scope::Host | Scope::TcpHost | Scope::Switch | Scope::Node => Subject::Node(name(text)?),
+        Scope::Host
+        | Scope::TcpHost
+        | Scope::TranslatingHost
+        | Scope::Switch
+        | Scope::Node => Subject::Node(name(text)?),
         Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
             let (flow, part) = last?;
             Subject::Quantile(name(flow)?, quantile(part)?)
@@ -442,7 +459,9 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
             let (node, class) = queue.rsplit_once('.')?;
             Subject::ClassQuantile(name(node)?, class.parse().ok()?, quantile(part)?)
         }
-        Scope::Class | Scope::SwitchClass => Subject::Class(name(last?.0)?, last?.1.parse().ok()?),
+        Scope::Class | Scope::SwitchClass | Scope::TranslatingClass => {
+            Subject::Class(name(last?.0)?, last?.1.parse().ok()?)
+        }
         Scope::Port => Subject::Port(name(last?.0)?, last?.1.parse().ok()?),
         Scope::Tier => Subject::Tier(name(last?.0)?, name(last?.1)?),
         Scope::Reason => Subject::Reason(name(last?.0)?, name(last?.1)?),
@@ -474,6 +493,8 @@ mod tests {
             "drops.t.no_route",
             "drops.total",
             "cnps_tx.r",
+            "translation_hits.r",
+            "translation_stall_ns.r.3",
         ] {
             assert_eq!(text.parse::<Metric>().unwrap().to_string(), text);
         }

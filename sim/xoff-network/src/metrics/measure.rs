@@ -110,12 +110,18 @@ pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
     let plan = Plan::new(&whole);
     let (flows, series) = whole.connections();
     let (_, jobs) = whole.gates(&flows);
-    names_of(&plan, &whole.tcp_hosts(), &series, &jobs)
+    names_of(
+        &plan,
+        [&whole.tcp_hosts(), &whole.translating_hosts()],
+        &series,
+        &jobs,
+    )
 }
 
+/// `tcp` and `translating` are the hosts that have the one or the other.
 fn names_of(
     plan: &Plan,
-    tcp: &BTreeSet<String>,
+    [tcp, translating]: [&BTreeSet<String>; 2],
     series: &[Series],
     jobs: &[Job],
 ) -> BTreeSet<Metric> {
@@ -158,6 +164,17 @@ fn names_of(
             Scope::TcpHost => tcp.iter().for_each(|host| {
                 add(Subject::Node(Arc::from(&**host)));
             }),
+            Scope::TranslatingHost => translating.iter().for_each(|host| {
+                add(Subject::Node(Arc::from(&**host)));
+            }),
+            Scope::TranslatingClass => {
+                for host in translating {
+                    let host = Arc::from(&**host);
+                    for class in 0..8 {
+                        add(Subject::Class(Arc::clone(&host), class));
+                    }
+                }
+            }
             Scope::Host | Scope::Switch | Scope::Node => {
                 let nodes = match quantity.scope() {
                     Scope::Host => &nodes[..hosts],
@@ -303,6 +320,15 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
         if let Some(cpu) = cpu {
             let each = cpu.busy.as_ps() as f64 / f64::from(cpu.cores);
             add(Quantity::TcpCpuShare, Subject::Node(name.clone()), each);
+        }
+        if let Some(cost) = station.endpoint().and_then(Endpoint::translation) {
+            let host = || Subject::Node(name.clone());
+            add(Quantity::TranslationHits, host(), cost.hits as f64);
+            add(Quantity::TranslationMisses, host(), cost.misses as f64);
+            for (class, time) in (0..).zip(cost.stalled) {
+                let subject = Subject::Class(name.clone(), class);
+                add(Quantity::TranslationStallNs, subject, time.as_ps() as f64 / 1e3);
+            }
         }
         if let Some(switch) = station.switch() {
             let ports = || simulation.ports(node).map(|port| switch.counters(port));

@@ -186,6 +186,7 @@ impl Scenario {
         found.extend(links);
         found.extend(self.check_injections(&names));
         found.extend(self.check_switches());
+        found.extend(self.check_translation());
         found.extend(self.check_routes(&names));
         found.extend(self.check_events(&names));
         let before = found.len();
@@ -652,6 +653,7 @@ impl Scenario {
         let mut found = Vec::new();
         let place = |key: &str| format!("flows.{}.{key}", flow.name);
         let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
+        let working_set = flow.check_working_set();
         if flow.mtu_code().is_none() {
             wrong("mtu", format!("{}: 256, 512, 1024, 2048 or 4096", flow.mtu));
         }
@@ -701,6 +703,8 @@ impl Scenario {
             let problem = format!("{pcp}: the flow's packets have a tag only with `pcp`");
             wrong("ack_pcp", problem);
         }
+        found.extend(working_set);
+        let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         match (&flow.ns3, &flow.sizes) {
             (Some(_), Some(_)) => {
                 wrong("sizes", "ns3 is given too: one of them".into());

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use xoff_sim::host::Order;
 use xoff_sim::protocol::gbn::{WorkKind, mtu_code};
 use xoff_sim::time::{ByteCount, Duration};
 
@@ -28,6 +29,11 @@ impl Operation {
     /// Whether the data of a message comes back to the host that posts it: READs and atomics.
     pub const fn returns(self) -> bool {
         matches!(self, Self::Read | Self::CmpSwap | Self::FetchAdd)
+    }
+
+    /// Whether it is an atomic.
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Self::CmpSwap | Self::FetchAdd)
     }
 }
 
@@ -170,6 +176,19 @@ pub struct FlowSettings {
     /// With `incast`: how many hosts of `from` send at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senders: Option<u32>,
+    /// The memory that the messages of each QP go through, a multiple of `message`, up to 64 GiB; without it one message
+    /// lies behind the other through 8 GiB, at distances that have all alignments. What it costs says
+    /// `host.translation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<ByteCount>,
+    /// With `working_set`: the order in which messages go through it, `walk` from its start to its end and round again,
+    /// which is also the default, or `uniform`, each at a place that is drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
+    /// With `working_set`: whether each page was used before, one after the other, so that NICs have as many of the
+    /// translations as they keep.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
     /// When the first message is posted.
     #[serde(default)]
     pub start: Duration,
@@ -289,6 +308,9 @@ impl FlowSettings {
             chunk: None,
             response: None,
             senders: None,
+            working_set: None,
+            order: None,
+            touched: false,
             start: Duration::ZERO,
             interval: None,
             mtu: kibibyte(),

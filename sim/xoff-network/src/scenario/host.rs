@@ -10,6 +10,7 @@ use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
 use super::switch::Classify;
 use super::tcp::TcpSettings;
+use super::translation::TranslationSettings;
 
 /// The kind of a NIC.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -103,6 +104,9 @@ pub struct HostSettings {
     pub tcp: TcpSettings,
     /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128: of model NICs.
     pub max_rd_atomic: u16,
+    /// Page tables and their cache, of model NICs; without it all translations are on chip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationSettings>,
     /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
     /// Payload rate of the bus, each direction; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of the port if
@@ -128,6 +132,7 @@ impl Default for HostSettings {
             dcqcn: None,
             tcp: TcpSettings::default(),
             max_rd_atomic: 16,
+            translation: None,
             pcie_latency: PcieConfig::default().latency,
             pcie_rate: None,
         }

@@ -50,6 +50,7 @@ pub mod schema;
 pub mod switch;
 pub mod tcp;
 pub mod topology;
+pub mod translation;
 pub mod variant;
 pub mod watch;
 
@@ -70,5 +71,6 @@ pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};
 pub use tcp::{TcpCongestion, TcpSettings};
 pub use topology::{Ring, Star, Topology};
+pub use translation::TranslationSettings;
 pub use variant::Variant;
 pub use watch::Watch;

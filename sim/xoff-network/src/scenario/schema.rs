@@ -11,6 +11,7 @@ use super::audit::{Audit, Onboarding};
 use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
 use super::pingmesh::Pingmesh;
+use super::translation::TranslationSettings;
 use super::variant::BASE;
 use super::watch::Watch;
 use super::{
@@ -142,6 +143,9 @@ pub struct HostEntry {
     /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128; without it as in `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rd_atomic: Option<u16>,
+    /// Page tables and their cache, of model NICs; without it as in `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationSettings>,
     /// Latency between NIC and host memory, one way; without it as in `host`.
     #[serde(default)]
     pub pcie_latency: Option<Duration>,
@@ -304,6 +308,7 @@ impl HostEntry {
             nic: None,
             ip: None,
             max_rd_atomic: None,
+            translation: None,
             pcie_latency: None,
             pcie_rate: None,
             lossless: None,
@@ -339,6 +344,11 @@ impl Scenario {
             lossless: match nic {
                 NicKind::Tcp => Vec::new(),
                 _ => entry.lossless.as_ref().unwrap_or(&all.lossless).clone(),
+            },
+            translation: match nic {
+                // The kernel's memory is none of the NIC's.
+                NicKind::Tcp => None,
+                _ => (entry.translation.as_ref()).or(all.translation.as_ref()).cloned(),
             },
             nic,
             ip: entry.ip.unwrap_or(all.ip),

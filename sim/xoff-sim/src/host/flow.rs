@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Allowance;
 use super::memory;
+use super::working_set::WorkingSet;
 use crate::protocol::gbn::{Recv, Status, Work, WorkKind};
 use crate::time::{Clock, Cycles, Duration, Time};
 
@@ -35,6 +36,9 @@ pub struct FlowConfig {
     pub start: Time,
     /// Message i is posted no earlier than this time after message i − 1 was due. `None`: as soon as there is room.
     pub interval: Option<Duration>,
+    /// The memory in which its messages lie. `None`: one behind the other through 8 GiB, at distances that have all
+    /// alignments.
+    pub working_set: Option<WorkingSet>,
 }
 
 impl FlowConfig {
@@ -45,7 +49,10 @@ impl FlowConfig {
 
     /// Size of the flow's memory in bytes.
     pub const fn region_bytes(&self) -> u64 {
-        1 << WINDOW_BITS
+        match self.working_set {
+            Some(working_set) => working_set.bytes,
+            None => 1 << WINDOW_BITS,
+        }
     }
 
     /// Distance of consecutive messages. It is odd and thus no multiple of a page size, so that all alignments occur.
@@ -109,7 +116,11 @@ impl FlowConfig {
 
     /// Address of message `index`, at both ends.
     pub const fn address(&self, index: u64) -> u64 {
-        self.base() + index % self.slots() * self.stride()
+        self.base()
+            + match self.working_set {
+                Some(working_set) => working_set.offset(self.number, index, self.message),
+                None => index % self.slots() * self.stride(),
+            }
     }
 
     /// Number of the flow whose memory contains an address.

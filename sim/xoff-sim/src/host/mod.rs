@@ -6,6 +6,7 @@
 //! | [`pcie`] | [`Pcie`]: latency and bandwidth between NIC and host |
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
+//! | [`working_set`] | [`WorkingSet`]: in which memory the messages of a flow lie, and in which order |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
 //! [`Host`] combines them behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat
@@ -31,12 +32,14 @@ pub mod pcie;
 pub mod stalls;
 #[cfg(test)]
 mod tests;
+pub mod working_set;
 
 pub use flow::{Delivered, FlowConfig, Receiver, Sender};
 pub use gate::{End, GateConfig};
 pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
 pub use stalls::{Stalled, Stalls};
+pub use working_set::{Order, WorkingSet};
 
 use gate::Gates;
 use manual::Manual;
@@ -95,6 +98,9 @@ pub struct WriteBeat<'a> {
 
 /// Most bytes of a DMA read: the payload of one packet. The largest path MTU is 4,096 (IBTA volume 1 §9.7.4.1.6).
 pub const READ_BYTES_MAX: usize = 4096;
+
+/// Bytes of an entry of a page table.
+pub const ENTRY_BYTES: usize = 8;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Fetch {
@@ -534,6 +540,11 @@ impl Host {
         let beats = bytes.div_ceil(self.width).max(1) as u64;
         let first = self.pcie.read(now, bytes, beats);
         [first, Cycles(first.0 + beats - 1)]
+    }
+
+    /// Reads an entry of a page table. Returns the cycle in which it comes.
+    pub fn read_entry(&mut self, now: Cycles) -> Cycles {
+        self.pcie.read(now, ENTRY_BYTES, 1)
     }
 
     /// Whether a beat of a DMA write is accepted in this cycle.

@@ -18,6 +18,7 @@ fn config(kind: WorkKind) -> FlowConfig {
         outstanding: 2,
         start: Time::ZERO,
         interval: None,
+        working_set: None,
     }
 }
 

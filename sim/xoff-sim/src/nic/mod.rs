@@ -10,6 +10,7 @@
 //! | [`counters`] | [`NicCounters`]: what was counted, by the registers' names |
 //! | [`pause_log`] | [`PauseLog`]: when each class could not be sent |
 //! | [`encapsulation`] | [`Encapsulation`]: Ethernet, IP, UDP and ICRC around the packets of a NIC that has none of them |
+//! | [`translation`] | [`Translation`](translation::Translation): page tables in host memory and a cache of them, of model NICs |
 //! | [`model`] | [`ModelNic`]: a NIC as a behavioural model, made of the reference models |
 
 pub mod congestion;
@@ -22,6 +23,7 @@ pub mod region;
 pub mod registers;
 pub mod settings;
 pub mod shape;
+pub mod translation;
 
 pub use counters::NicCounters;
 pub use encapsulation::{Encapsulation, EncapsulationError};

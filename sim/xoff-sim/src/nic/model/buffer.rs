@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{NEVER, latency};
 use crate::host::Host;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
+use crate::nic::translation::unit::Resolving;
 use crate::nic::{BUFFERS, BufferParts};
 use crate::protocol::gbn::requester::reading::Returned;
 use crate::protocol::gbn::responder::answered::Accepted;
@@ -80,6 +81,8 @@ struct Part {
     headers: usize,
     used: u64,
     waiting: VecDeque<Waiting>,
+    /// How far the translation of the first one's memory is, while it waits for it.
+    resolving: Option<Box<Resolving>>,
 }
 
 /// The receive buffer with its parts, as in `receive_buffer`, followed by the queue of `payload_writer`.
@@ -114,6 +117,7 @@ impl ReceiveBuffer {
                 headers: cells as usize,
                 used: 0,
                 waiting: VecDeque::new(),
+                resolving: None,
             }
         };
         Self {
@@ -184,20 +188,51 @@ impl ReceiveBuffer {
         first.map_or(NEVER, |from| from.max(self.next_step))
     }
 
-    /// Takes the request that the responder handles at `now`. The parts take turns.
-    pub(super) fn take(&mut self, now: u64) -> Option<Waiting> {
+    /// The part whose request the responder handles at `now`. The parts take turns.
+    fn next_part(&self, now: u64) -> Option<usize> {
         if self.next_step() > now {
             return None;
         }
-        self.next_step = now + latency::RESPOND_EVERY;
         let mut parts = (0..BUFFERS).map(|behind| (self.turn + behind) % BUFFERS);
-        let ready = |part: &usize| {
+        parts.find(|part| {
             let front = self.parts[*part].waiting.front();
             front.is_some_and(|request| request.from <= now)
-        };
-        let part = parts.find(ready)?;
+        })
+    }
+
+    /// Takes the request that the responder handles at `now`.
+    pub(super) fn take(&mut self, now: u64) -> Option<Waiting> {
+        let part = self.next_part(now)?;
+        self.next_step = now + latency::RESPOND_EVERY;
         self.turn = (part + 1) % BUFFERS;
         self.parts[part].waiting.pop_front()
+    }
+
+    /// What [`take`](Self::take) would take at `now`, and how far the translation of its memory is.
+    pub(super) fn next(&mut self, now: u64) -> Option<(&Waiting, &mut Option<Box<Resolving>>)> {
+        let part = self.next_part(now)?;
+        let Part {
+            waiting, resolving, ..
+        } = &mut self.parts[part];
+        Some((waiting.front()?, resolving))
+    }
+
+    /// Has what would be taken at `now` wait `until` a cycle, and everything else if it stops `all`.
+    pub(super) fn delay(&mut self, now: u64, until: u64, all: bool) {
+        let Some(part) = self.next_part(now) else {
+            return;
+        };
+        if let Some(front) = self.parts[part].waiting.front_mut() {
+            front.from = until;
+        }
+        if all {
+            self.next_step = until;
+        }
+    }
+
+    /// Has the translations looked up again that requests wait for.
+    pub(super) fn look_again(&mut self) {
+        self.parts.iter_mut().for_each(|part| part.resolving = None);
     }
 
     /// Appends a job.
@@ -222,7 +257,16 @@ impl ReceiveBuffer {
         for job in jobs.iter_mut().filter(|job| job.qp == qp) {
             job.asked = None;
         }
-        for Part { waiting, used, .. } in parts {
+        for Part {
+            waiting,
+            used,
+            resolving,
+            ..
+        } in parts
+        {
+            if waiting.front().is_some_and(|request| request.qp == qp) {
+                *resolving = None;
+            }
             waiting.retain(|request| {
                 if request.qp != qp {
                     return true;

@@ -58,6 +58,15 @@ impl MemoryTable {
         })
     }
 
+    /// Removes the region that a key names, as its owner does. Returns whether there was one.
+    pub(super) fn remove(&mut self, key: u32) -> bool {
+        let region = self.0.get_mut((key >> 8) as usize);
+        region.is_some_and(|region| {
+            let named = |(region, _): &mut (Region, _)| region.tag == key as u8;
+            region.take_if(named).is_some()
+        })
+    }
+
     /// Removes the region that a peer's key names. Returns whether there was one that the peer may access.
     pub(super) fn invalidate(&mut self, key: u32) -> bool {
         let region = self.0.get_mut((key >> 8) as usize);

@@ -10,6 +10,7 @@
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
 //! | `transmit`, `answers`, `slots`, `reads`, `turns`, `qp_set` | grants, what waits for the wire, arbitration |
 //! | `responses` | READs and atomics |
+//! | `translating` | page tables and their cache |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
 //!
@@ -30,6 +31,7 @@ use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::responses::Responses;
 use self::slots::Slots;
+use self::translating::Translating;
 use self::turns::Turns;
 use super::congestion::Chosen;
 use super::{NicCounters, NicSettings, PauseLog, QpSettings, ReadRights, Region};
@@ -70,6 +72,7 @@ mod responses;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod translating;
 mod transmit;
 mod turns;
 
@@ -224,6 +227,8 @@ pub struct ModelNic {
     host: Host,
     counters: NicCounters,
     memory: MemoryTable,
+    /// Page tables and their cache, unless all translations are on chip.
+    translation: Option<Box<Translating>>,
     qps: Vec<Option<OpenQp>>,
     /// Classes of the open QPs, one bit each.
     classes: u8,
@@ -287,6 +292,7 @@ impl ModelNic {
         Self {
             counters: NicCounters::default(),
             memory: MemoryTable::default(),
+            translation: None,
             qps: vec![None; qps],
             classes: 0,
             classes_in_use: 0,
@@ -348,6 +354,7 @@ impl ModelNic {
         self.counters.add(reg::NOT_READY_IN, gone);
         let withdrawn = self.slots.withdraw(index, self.cycle, |_| false);
         self.counters.add(reg::WITHDRAWN, withdrawn);
+        self.forget_reads();
         self.answers.discard(index);
         self.qps[qp] = Some(OpenQp {
             path,
@@ -443,6 +450,7 @@ impl ModelNic {
     /// Registers a region of memory and returns its key. Its rights for READs and atomics are
     /// [`permit`](Self::permit)ted apart.
     pub fn register(&mut self, index: u16, region: Region) -> u32 {
+        self.map(index, &region);
         self.memory.register(index, region)
     }
 

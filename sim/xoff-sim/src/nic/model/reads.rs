@@ -54,6 +54,8 @@ pub(super) struct Reads {
     /// The cycle in which the first one that waits is requested.
     due: u64,
     next_number: u64,
+    /// Whether reads of a class may pass those of others, which wait for translations.
+    passing: bool,
 }
 
 impl Reads {
@@ -69,7 +71,39 @@ impl Reads {
             units: 0,
             due: NEVER,
             next_number: 0,
+            passing: false,
         }
+    }
+
+    /// Lets reads of a class pass those of others that wait longer.
+    pub(super) const fn let_classes_pass(&mut self) {
+        self.passing = true;
+    }
+
+    /// Whether a read waits.
+    pub(super) fn waits(&self, number: u64) -> bool {
+        self.waiting.iter().any(|read| read.number == number)
+    }
+
+    /// The place of the read that is next: the first one, or of the first ones of all classes the earliest.
+    fn first(&self) -> Option<usize> {
+        if !self.passing {
+            return (!self.waiting.is_empty()).then_some(0);
+        }
+        let mut classes = 0u8;
+        let mut firsts = (0..self.waiting.len()).filter(|place| {
+            let class = 1 << self.waiting[*place].class;
+            let is_first = classes & class == 0;
+            classes |= class;
+            is_first
+        });
+        let earliest = firsts.next()?;
+        Some(firsts.fold(earliest, |earliest, place| {
+            match self.waiting[place].from < self.waiting[earliest].from {
+                true => place,
+                false => earliest,
+            }
+        }))
     }
 
     /// When the next read is requested.
@@ -87,7 +121,7 @@ impl Reads {
             bytes,
             from,
         });
-        if self.waiting.len() == 1 {
+        if self.waiting.len() == 1 || self.passing {
             self.find_due();
         }
         number
@@ -99,7 +133,16 @@ impl Reads {
             return None;
         }
         let at = std::mem::replace(&mut self.due, NEVER);
-        self.waiting.pop_front().map(|read| (at, read))
+        let first = self.first()?;
+        self.waiting.remove(first).map(|read| (at, read))
+    }
+
+    /// Puts the read back that was taken last: it waits until a cycle.
+    pub(super) fn put_back(&mut self, read: Read, until: u64) {
+        let behind = |other: &Read| other.number < read.number;
+        let place = self.waiting.partition_point(behind);
+        self.waiting.insert(place, Read { from: until, ..read });
+        self.find_due();
     }
 
     /// Notes when the first and the last beat of the read come that was taken.
@@ -118,7 +161,7 @@ impl Reads {
 
     /// Finds out when there is room for the first read.
     fn find_due(&mut self) {
-        let Some(read) = self.waiting.front() else {
+        let Some(read) = self.first().map(|place| self.waiting[place]) else {
             self.due = NEVER;
             return;
         };

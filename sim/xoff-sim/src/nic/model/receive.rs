@@ -209,7 +209,7 @@ impl ModelNic {
 
     /// The same for all that a requester takes. `waited` is the packet if it was in the buffer: what it completes is
     /// reported when what arrived before, and its own payload, is in memory.
-    fn requester_step(
+    pub(super) fn requester_step(
         &mut self,
         now: u64,
         qp: u16,
@@ -223,12 +223,13 @@ impl ModelNic {
             host,
             memory,
             buffer,
+            translation,
             work_blocked,
             ..
         } = self;
         let index = usize::from(qp);
         let mut request = None;
-        let mut failed = false;
+        let mut failed = matches!(incoming, Incoming::LocalFault);
         let timer = |requester: &RequesterEnd| {
             let context = &requester.qps[index].context;
             context.due().filter(|_| !context.rnr_wait)
@@ -238,7 +239,7 @@ impl ModelNic {
         let mut completions = Vec::new();
         let act = |action| match action {
             RequesterAction::Note(note) => {
-                failed = matches!(note, RequesterNote::RemoteError | RequesterNote::Exhausted);
+                failed |= matches!(note, RequesterNote::RemoteError | RequesterNote::Exhausted);
                 if let Some(register) = requester_counter(note, &incoming) {
                     counters.add(register, 1);
                 }
@@ -249,15 +250,21 @@ impl ModelNic {
                 host.complete(Cycles(now + latency::COMPLETE), qp, &completion);
             }
         };
+        let gone = translation.as_ref().is_some_and(|it| it.gone);
         let place = match (responses, incoming) {
             (Some(responses), _) => {
                 let reading = (index, &mut responses.reading[index]);
-                let allowed =
-                    |place: &Place| memory.allows(place.key, place.va, place.bytes.into(), false);
+                let allowed = |place: &Place| {
+                    !gone && memory.allows(place.key, place.va, place.bytes.into(), false)
+                };
                 requester.event_reading(reading, incoming, Cycle(now), allowed, act)
             }
             (None, Incoming::Event(event)) => {
                 requester.event(index, event, Cycle(now), act);
+                None
+            }
+            (None, Incoming::LocalFault) => {
+                requester.fault(index, Cycle(now), act);
                 None
             }
             (None, Incoming::Response(_)) => None,
@@ -287,6 +294,9 @@ impl ModelNic {
         };
         let withdrawn = self.slots.withdraw(qp, now, wanted);
         self.counters.add(reg::WITHDRAWN, withdrawn);
+        if withdrawn > 0 {
+            self.forget_reads();
+        }
         if failed {
             self.responder_event(now + latency::FAIL, qp, ResponderEvent::Fail, None);
         }
@@ -325,8 +335,11 @@ impl ModelNic {
         }
     }
 
-    /// Lets the QP of the next packet in the buffer take it.
+    /// Lets the QP of the next packet in the buffer take it, once its memory is translated.
     pub(super) fn respond(&mut self, now: u64) {
+        if self.translation.is_some() && !self.is_translated(now) {
+            return;
+        }
         let Some(waiting) = self.buffer.take(now) else {
             return;
         };
@@ -354,7 +367,8 @@ impl ModelNic {
     /// Gives the responder a READ or an atomic. It is answered when the earlier writes are in memory.
     fn ask(&mut self, now: u64, (qp, room): (u16, Room), arrival: &Arrival, asked: Asked) {
         let index = usize::from(qp);
-        let allowed = self.memory.answers(arrival.rkey, arrival.va, asked);
+        let gone = self.translation.as_ref().is_some_and(|it| it.gone);
+        let allowed = !gone && self.memory.answers(arrival.rkey, arrival.va, asked);
         let Some(responses) = &mut self.responses else {
             return;
         };
@@ -411,10 +425,12 @@ impl ModelNic {
             counters,
             qps,
             memory,
+            translation,
             recv_blocked,
             ..
         } = self;
         let index = usize::from(qp);
+        let gone = translation.as_ref().is_some_and(|it| it.gone);
         let from = now + latency::WRITE;
         let mut spoilt = qps[index].as_ref().is_some_and(|qp| qp.spoilt);
         let mut unwritable = None;
@@ -438,7 +454,7 @@ impl ModelNic {
                 remote,
                 bytes,
             }) => {
-                if memory.allows(key, va, bytes.into(), remote) {
+                if !gone && memory.allows(key, va, bytes.into(), remote) {
                     let payload = request.as_ref().map(|request| request.payload.clone());
                     job.write = Some(va).zip(payload);
                 } else {
@@ -452,11 +468,15 @@ impl ModelNic {
                 // A SEND with invalidate needs a key that names a region.
                 if let Some(key) = completion.invalidated()
                     && unwritable.is_none()
-                    && !memory.invalidate(key)
                 {
-                    counters.add(reg::LOCAL_ACCESS, 1);
-                    unwritable = Some(true);
-                    job.write = None;
+                    if !memory.invalidate(key) {
+                        counters.add(reg::LOCAL_ACCESS, 1);
+                        unwritable = Some(true);
+                        job.write = None;
+                    } else if let Some(translation) = translation {
+                        translation.unit.unmap((key >> 8) as u16);
+                        buffer.look_again();
+                    }
                 }
                 if spoilt {
                     completion.status = Status::LocalAccess;

@@ -114,6 +114,12 @@ impl Slots {
             .ready = ready;
     }
 
+    /// The packet of a class whose payload a read is for that waits.
+    pub(super) fn reading(&self, class: u8, read: u64) -> Option<&Slot> {
+        let mut waiting = self.queues[usize::from(class)].iter();
+        waiting.find(|slot| slot.ready == NEVER && slot.read == read)
+    }
+
     /// The first packet of a class.
     pub(super) fn first(&self, class: u8) -> Option<&Slot> {
         self.queues[usize::from(class)].front()

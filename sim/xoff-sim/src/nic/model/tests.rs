@@ -28,6 +28,7 @@ fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowCo
         outstanding: 8,
         start: Time::ZERO,
         interval: None,
+        working_set: None,
     }
 }
 

@@ -143,18 +143,22 @@ impl ModelNic {
             psn: data.response.psn,
             granted: Granted::Response,
         };
-        self.put_in(now, class, slot);
+        self.put_in(now, class, slot, (data.rkey, data.va));
         self.owe(now, index);
         bytes
     }
 
-    /// Puts a packet that was granted into a slot, and asks for its payload.
-    fn put_in(&mut self, now: u64, class: u8, slot: Slot) {
+    /// Puts a packet that was granted into a slot, and asks for its payload, from the memory of a key and an address.
+    fn put_in(&mut self, now: u64, class: u8, slot: Slot, memory: (u32, u64)) {
         let from = now + latency::READ;
-        let (ready, read) = match slot.draft.payload {
+        let bytes = slot.draft.payload;
+        let (ready, read) = match bytes {
             0 => (from, 0),
             bytes => (NEVER, self.slots.reads.ask(class, bytes, from)),
         };
+        if bytes > 0 && self.translation.is_some() {
+            self.look_up(now, read, memory, bytes);
+        }
         self.slots.put(
             class,
             Slot {
@@ -287,12 +291,15 @@ impl ModelNic {
                 again: request.again,
             },
         };
-        self.put_in(now, class, slot);
+        self.put_in(now, class, slot, (request.local_key, request.local_va));
     }
 
     /// Requests the reads that are due by a cycle.
     pub(super) fn fetch(&mut self, by: u64) {
         while let Some((at, read)) = self.slots.reads.take(by) {
+            if self.translation.is_some() && !self.may_read(at, read) {
+                continue;
+            }
             let [first, last] = self.host.read_whole(Cycles(at), read.bytes);
             self.slots.reads.requested(first.0, last.0);
             let ready = last.0 + latency::READY;

@@ -70,7 +70,14 @@ impl RequesterEnd {
         qp.walk_on(step, now, &mut act);
     }
 
-    /// The same for a QP with READs. Returns where the payload of a response goes, as `allowed` has permitted.
+    /// Ends a QP at `now`: the memory of a packet to be sent is gone.
+    pub fn fault(&mut self, qp: usize, now: Cycle, mut act: impl FnMut(RequesterAction)) {
+        let qp = &mut self.qps[qp];
+        let step = qp.fault();
+        qp.walk_on(step, now, &mut act);
+    }
+
+    /// As [`event`](Self::event), for a QP with READs. Returns where the payload of a response goes, as `allowed` has permitted.
     pub fn event_reading(
         &mut self,
         (qp, reading): (usize, &mut Reading),

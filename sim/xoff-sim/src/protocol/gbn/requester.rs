@@ -309,6 +309,16 @@ impl RequesterQp {
         RequesterNote::None.into()
     }
 
+    /// Ends the QP because the memory of a packet to be sent is gone: the oldest work request that is not acknowledged
+    /// fails, and the others are flushed.
+    pub fn fault(&mut self) -> RequesterStep {
+        if self.context.state != QpState::Ready {
+            return RequesterNote::Ignored.into();
+        }
+        self.fail(Status::LocalAccess);
+        RequesterStep::walk(RequesterNote::None)
+    }
+
     /// The error state belongs to the whole QP (IBTA volume 1): all outstanding work requests are flushed.
     fn fail_with_the_other_half(&mut self) -> RequesterStep {
         let context = &mut self.context;

@@ -319,10 +319,7 @@ impl ResponderQp {
             return self.gap();
         }
         if ahead < 0 {
-            let restarts = context.configuration.restart
-                && context.under_way
-                && arrival.psn == context.first_psn;
-            if !restarts {
+            if !context.restarts(arrival) {
                 if context.owed == Owed::None {
                     context.owed = Owed::Ack;
                 }
@@ -338,6 +335,51 @@ impl ResponderQp {
             Ok(operation) => self.accept(arrival, operation),
             Err(fault) => self.refuse(fault),
         }
+    }
+
+    /// Where the payload of a packet would be written if it were taken now.
+    pub fn place_of(&self, arrival: &Arrival) -> Option<Place> {
+        let context = &self.context;
+        let operation = Operation::of(arrival.operation)?;
+        let ahead = arrival.psn.ahead_of(context.expected_psn);
+        if context.state != QpState::Ready || ahead > 0 {
+            return None;
+        }
+        if ahead < 0 {
+            if !context.restarts(arrival) {
+                return None;
+            }
+            let mut back = self.clone();
+            back.context.forget_message();
+            back.context.expected_psn = arrival.psn;
+            return back.place_of(arrival);
+        }
+        match self.fault(arrival, operation) {
+            None => self.place(arrival, operation),
+            Some(_) => None,
+        }
+    }
+
+    /// Where the payload of a packet goes that is accepted.
+    fn place(&self, arrival: &Arrival, operation: Operation) -> Option<Place> {
+        let context = &self.context;
+        if arrival.payload_bytes == 0 {
+            return None;
+        }
+        let (va, key) = match (operation.writing, operation.begins()) {
+            (true, true) => (arrival.va, arrival.rkey),
+            (true, false) => (context.va, context.rkey),
+            (false, _) => {
+                let buffer = self.buffer().expect("a SEND under way has a buffer");
+                (buffer.local_va, buffer.local_key)
+            }
+        };
+        Some(Place {
+            va: va.wrapping_add(context.offset.into()),
+            key,
+            remote: operation.writing,
+            bytes: arrival.payload_bytes,
+        })
     }
 
     fn gap(&mut self) -> ResponderStep {
@@ -462,27 +504,13 @@ impl ResponderQp {
 
     fn accept(&mut self, arrival: &Arrival, operation: Operation) -> ResponderStep {
         let buffer = self.buffer().copied();
-        let context = &mut self.context;
         let mut step = ResponderStep::from(ResponderNote::Accepted);
+        step.place = self.place(arrival, operation);
+        let context = &mut self.context;
         if operation.begins() && operation.writing {
             context.va = arrival.va;
             context.rkey = arrival.rkey;
             context.dma_len = arrival.dma_len;
-        }
-        if arrival.payload_bytes > 0 {
-            let (va, key) = match (operation.writing, buffer) {
-                (true, _) => (context.va, context.rkey),
-                (false, buffer) => {
-                    let buffer = buffer.expect("a SEND under way has a buffer");
-                    (buffer.local_va, buffer.local_key)
-                }
-            };
-            step.place = Some(Place {
-                va: va.wrapping_add(context.offset.into()),
-                key,
-                remote: operation.writing,
-                bytes: arrival.payload_bytes,
-            });
         }
         context.silent = false;
         context.expected_psn = arrival.psn.advance(1);
@@ -562,6 +590,11 @@ impl ResponderContext {
     fn owe_nak(&mut self, syndrome: Syndrome) {
         self.owed = Owed::Nak;
         self.syndrome = syndrome;
+    }
+
+    /// Whether a packet that is behind begins the message in progress again (go-back-0).
+    fn restarts(&self, arrival: &Arrival) -> bool {
+        self.configuration.restart && self.under_way && arrival.psn == self.first_psn
     }
 
     /// Notes that no message is in progress.

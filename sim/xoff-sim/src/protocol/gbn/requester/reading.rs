@@ -75,6 +75,8 @@ pub enum Incoming {
     Event(RequesterEvent),
     /// A response.
     Response(Returned),
+    /// The memory of a packet to be sent is gone.
+    LocalFault,
 }
 
 impl From<RequesterEvent> for Incoming {
@@ -98,6 +100,16 @@ impl Posted {
     /// Bytes of a READ that its responses before `psn` carry.
     fn before(&self, psn: Psn, mtu: u32) -> u32 {
         psn.ahead_of(self.first) as u32 * mtu
+    }
+
+    /// Where the payload of its response goes.
+    fn place(&self, returned: &Returned, mtu: u32) -> Place {
+        Place {
+            va: (self.work.local_va).wrapping_add(self.before(returned.psn, mtu).into()),
+            key: self.work.local_key,
+            remote: false,
+            bytes: returned.bytes,
+        }
     }
 
     /// Checks a response at `psn`, the next one of this work request. `begins`: an answer begins there.
@@ -202,6 +214,7 @@ impl RequesterQp {
             Incoming::Response(returned) if ready => {
                 return self.respond(&returned, now, reading, allowed);
             }
+            Incoming::LocalFault => return (self.fault(), None),
             Incoming::Response(_) => return (RequesterNote::Ignored.into(), None),
             Incoming::Event(event) => event,
         };
@@ -227,6 +240,16 @@ impl RequesterQp {
             _ => self.step(event, now),
         };
         (step, None)
+    }
+
+    /// Where the payload of a response would be written if it were taken now.
+    pub fn place_of(&self, returned: &Returned) -> Option<Place> {
+        let context = &self.context;
+        if context.state != QpState::Ready || returned.bytes == 0 {
+            return None;
+        }
+        let posted = self.oldest_asked()?;
+        (returned.psn == posted.next(context.una_psn)).then(|| posted.place(returned, self.mtu()))
     }
 
     fn post_read(&mut self, work: Work) -> RequesterStep {
@@ -318,12 +341,7 @@ impl RequesterQp {
             return unused(RequesterNote::Stale);
         }
         self.acknowledge_before(&posted, now);
-        let place = Place {
-            va: (posted.work.local_va).wrapping_add(posted.before(psn, mtu).into()),
-            key: posted.work.local_key,
-            remote: false,
-            bytes: returned.bytes,
-        };
+        let place = posted.place(returned, mtu);
         let refused = match checked {
             Checked::Wrong => Some(Status::BadResponse),
             _ => (place.bytes > 0 && !allowed(&place)).then_some(Status::LocalAccess),

@@ -1,0 +1,191 @@
+//! Translation of addresses in model NICs, and the memory that flows go through.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use xoff_sim::host::WorkingSet;
+use xoff_sim::nic::translation::{PageSize, StallScope, TranslationConfig, Wrong};
+use xoff_sim::time::{ByteCount, Duration};
+
+use super::check::{Issue, issue};
+use super::{FlowSettings, HostEntry, HostSettings, NicKind, Scenario};
+
+/// Page tables in the host's memory, and a cache of their entries in the NIC. An entry that the cache does not have is
+/// read over the bus, and takes twice its latency. In a full set of the cache the entry gives way that was used longest
+/// ago (LRU). Without other values it is the NIC of SIGCOMM 2016, section 4.4.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TranslationSettings {
+    /// Size of the pages: a power of two, 4 KiB to 2 MiB.
+    pub page: ByteCount,
+    /// Entries of the cache, 1 to 16777216.
+    pub entries: u32,
+    /// Sets of the cache, which divide the entries, with 64 entries each at most; without it sets of 4, or of 1 where 4
+    /// does not divide the entries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<u32>,
+    /// Most entries that are read over the bus at the same time, 1 to 256.
+    pub misses: u32,
+    /// What a miss of a received packet stops: `receive` as a whole, or the `part` of the receive buffer with the
+    /// packet's class. One of a packet that is sent stops its class.
+    pub stall: StallScope,
+    /// A miss takes up to so much longer, drawn for each, 0 to 1 ms: memory that others use, too.
+    pub jitter: Duration,
+}
+
+/// Longest `jitter`.
+const MOST_JITTER: Duration = Duration::from_ms(1);
+
+impl Default for TranslationSettings {
+    fn default() -> Self {
+        let paper = TranslationConfig::default();
+        Self {
+            page: ByteCount::new(paper.page.bytes()),
+            entries: paper.entries,
+            sets: None,
+            misses: paper.misses,
+            stall: paper.stall,
+            jitter: paper.jitter,
+        }
+    }
+}
+
+impl TranslationSettings {
+    /// The settings of a NIC.
+    ///
+    /// # Errors
+    ///
+    /// The first key that does not fit.
+    pub fn config(&self) -> Result<TranslationConfig, Wrong> {
+        let wrong = |key, message| Wrong { key, message };
+        let config = TranslationConfig {
+            entries: self.entries,
+            sets: (self.sets).unwrap_or(TranslationConfig::sets_of(self.entries)),
+            page: PageSize::new(self.page).map_err(|message| wrong("page", message))?,
+            misses: self.misses,
+            stall: self.stall,
+            jitter: self.jitter,
+        };
+        config.check()?;
+        match self.jitter > MOST_JITTER {
+            true => Err(wrong("jitter", format!("{}: 0 to {MOST_JITTER}", self.jitter))),
+            false => Ok(config),
+        }
+    }
+}
+
+impl HostSettings {
+    /// The translation of a NIC, if it has any.
+    ///
+    /// # Panics
+    ///
+    /// When the scenario has not passed its check.
+    pub fn translation(&self) -> Option<TranslationConfig> {
+        let settings = self.translation.as_ref()?;
+        Some(settings.config().expect("the scenario was checked"))
+    }
+}
+
+impl FlowSettings {
+    /// The memory that its messages go through, if it says so.
+    pub fn working_set(&self) -> Option<WorkingSet> {
+        Some(WorkingSet {
+            bytes: self.working_set?.get(),
+            order: self.order.unwrap_or_default(),
+        })
+    }
+
+    /// Checks the keys of the working set.
+    pub(super) fn check_working_set(&self) -> Option<Issue> {
+        let wrong = |key: &str, problem: String| {
+            Some(issue(format!("flows.{}.{key}", self.name), problem))
+        };
+        let Some(bytes) = self.working_set else {
+            let without = "goes with working_set: the memory that messages go through";
+            return match (self.order, self.touched) {
+                (Some(_), _) => wrong("order", without.into()),
+                (None, true) => wrong("touched", without.into()),
+                (None, false) => None,
+            };
+        };
+        let other = [
+            ("pattern", self.pattern.is_some()),
+            ("ns3", self.ns3.is_some()),
+            ("sizes", self.sizes.is_some()),
+        ];
+        if let Some((key, _)) = other.into_iter().find(|(_, given)| *given) {
+            return wrong(
+                "working_set",
+                format!("not with {key}: its messages have places of their own"),
+            );
+        }
+        if self.operation.is_atomic() {
+            let problem = "not with atomics: they all go to one word";
+            return wrong("working_set", problem.into());
+        }
+        let (size, message) = (bytes.get(), self.message.get());
+        let most = WorkingSet::MOST_BYTES;
+        if !(1..=most).contains(&size) {
+            return wrong("working_set", format!("{bytes}: 1 B to {} GiB", most >> 30));
+        }
+        if message > 0 && size % message != 0 {
+            let below = size / message * message;
+            let right = if below == 0 { message } else { below };
+            let problem = format!(
+                "{bytes}: a multiple of the message, {}, such as {}",
+                self.message,
+                ByteCount::new(right)
+            );
+            return wrong("working_set", problem);
+        }
+        None
+    }
+}
+
+impl Scenario {
+    /// The names of the hosts whose NICs translate addresses, in an [expanded](Self::expanded) scenario.
+    pub fn translating_hosts(&self) -> BTreeSet<String> {
+        let translates = |entry: &&HostEntry| self.settings_of(entry).translation.is_some();
+        let hosts = self.hosts.iter().filter(translates);
+        hosts.flat_map(HostEntry::names).collect()
+    }
+
+    /// Checks the translation of all hosts.
+    pub(super) fn check_translation(&self) -> Vec<Issue> {
+        let mut found = Vec::new();
+        let mut check = |place: String, settings: &TranslationSettings| {
+            if let Err(Wrong { key, message }) = settings.config() {
+                found.push(issue(format!("{place}.{key}"), message));
+            }
+        };
+        if let Some(settings) = &self.host.translation {
+            check("host.translation".into(), settings);
+        }
+        for entry in &self.hosts {
+            if let Some(settings) = &entry.translation {
+                check(format!("hosts.{}.translation", entry.name), settings);
+            }
+        }
+        for entry in &self.hosts {
+            let settings = self.settings_of(entry);
+            if settings.translation.is_none() || settings.nic == NicKind::Model {
+                continue;
+            }
+            let problem = format!(
+                "the NIC '{}' of {} has no cache of translations; nic = \"model\" has one",
+                settings.nic.name(),
+                entry.name
+            );
+            let place = match entry.translation {
+                Some(_) => format!("hosts.{}.translation", entry.name),
+                None => "host.translation".into(),
+            };
+            found.push(issue(place, problem));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Tests of the keys.
+
+use crate::Simulation;
+use crate::endpoint::Endpoints;
+use crate::scenario::Scenario;
+
+const PAIR: &str = r#"
+title = "pair"
+duration = "100 us"
+[host]
+nic = "model"
+[[hosts]]
+name = "a"
+[[hosts]]
+name = "b"
+[[links]]
+ends = ["a", "b"]
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+message = "4 KiB"
+"#;
+
+fn read(more: &str) -> Scenario {
+    toml::from_str(&format!("{PAIR}{more}")).unwrap()
+}
+
+/// What is said of the pair with more keys of the flow, and of tables behind it.
+fn said(more: &str) -> String {
+    let checked = Simulation::check(&read(more), &Endpoints::default());
+    checked.unwrap_err().to_string()
+}
+
+#[test]
+fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
+    for (more, message) in [
+        (
+            "[host.translation]\npage = '5 KB'",
+            "host.translation.page: 5 KB: a page has 4 KiB to 2 MiB, a power of two of bytes",
+        ),
+        (
+            "[host.translation]\npage = '4 MiB'",
+            "host.translation.page: 4194.304 KB: a page has 4 KiB to 2 MiB, a power of two of bytes",
+        ),
+        (
+            "[host.translation]\nentries = 0",
+            "host.translation.entries: 0: 1 to 16777216",
+        ),
+        (
+            "[host.translation]\nentries = 2048\nsets = 600",
+            "host.translation.sets: 600: a number that divides the 2048 entries, such as 512",
+        ),
+        (
+            "[host.translation]\nmisses = 0",
+            "host.translation.misses: 0: 1 to 256",
+        ),
+        (
+            "[host.translation]\njitter = '2 ms'",
+            "host.translation.jitter: 2 ms: 0 to 1 ms",
+        ),
+        (
+            "working_set = '10 KB'",
+            "flows.f.working_set: 10 KB: a multiple of the message, 4096 B, such as 8192 B",
+        ),
+        (
+            "working_set = '1 KiB'",
+            "flows.f.working_set: 1024 B: a multiple of the message, 4096 B, such as 4096 B",
+        ),
+        ("working_set = '0 B'", "flows.f.working_set: 0 B: 1 B to 64 GiB"),
+        (
+            "working_set = '128 GiB'",
+            "flows.f.working_set: 137438953.472 KB: 1 B to 64 GiB",
+        ),
+        (
+            "order = 'uniform'",
+            "flows.f.order: goes with working_set: the memory that messages go through",
+        ),
+        (
+            "touched = true",
+            "flows.f.touched: goes with working_set: the memory that messages go through",
+        ),
+    ] {
+        assert_eq!(said(more), message);
+    }
+    let mut own = read("");
+    own.hosts[1].translation = Some(super::TranslationSettings {
+        entries: 0,
+        ..Default::default()
+    });
+    let said = own.check().unwrap_err().to_string();
+    assert_eq!(said, "hosts.b.translation.entries: 0: 1 to 16777216");
+}
+
+#[test]
+fn nics_without_a_cache_are_named() {
+    let mut scenario = read("[host.translation]");
+    scenario.check().unwrap();
+    scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
+    assert_eq!(
+        scenario.check().unwrap_err().to_string(),
+        "host.translation: the NIC 'rtl' of b has no cache of translations; nic = \"model\" has one"
+    );
+}
