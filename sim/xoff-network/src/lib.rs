@@ -59,6 +59,8 @@ pub mod station;
 mod tcp;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod translation_tests;
 pub mod watch;
 pub mod words;
 

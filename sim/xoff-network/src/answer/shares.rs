@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::nic::translation::PageSize;
 use xoff_sim::switch::Limit;
+use xoff_sim::time::ByteCount;
 
 use super::{Broken, Cure, Seen};
 use crate::detect::{LinkClass, MOST_CONGESTED, Root};
 use crate::metrics::{Metric, Quantity, Subject};
-use crate::scenario::{SwitchSettings, entry_of};
+use crate::scenario::{HostEntry, SwitchSettings, entry_of};
 use crate::words::{bytes, count, digits, gbps, list, part};
 
 /// α of a switch's dynamic limit, from which on a larger one is not proposed: the paper's 1/16.
@@ -114,10 +116,36 @@ impl Seen<'_> {
             true => Vec::new(),
             false => self.hold_more(edge).into_iter().collect(),
         };
+        cures.extend(self.larger_pages(host));
         cures.push(Cure::by_hand(format!(
             "no setting of the network makes {host} faster: look at its bus and its stalls"
         )));
         Some(Broken::new(headline, cures))
+    }
+
+    /// The largest pages for a host whose NIC misses translations.
+    fn larger_pages(&self, host: &str) -> Option<Cure> {
+        let metric = Metric::node(Quantity::TranslationMisses, host);
+        let missed = self.value(&metric) > 0.0;
+        let named = |entry: &&HostEntry| entry.names().iter().any(|name| name == host);
+        let entry = self.scenario.hosts.iter().find(named)?;
+        let settings = self.scenario.settings_of(entry).translation?;
+        let place = match entry.translation {
+            Some(_) => format!("hosts.{}.translation.page", entry.name),
+            None => "host.translation.page".into(),
+        };
+        let most = PageSize::MOST;
+        let smaller = settings.page.get() < most.bytes();
+        (missed && smaller).then(|| {
+            let covered = settings.page.get() * u64::from(settings.entries);
+            Cure::new(
+                format!("{place}=\"{most}\""),
+                format!(
+                    "the NIC of {host} misses translations: it keeps those of {} now",
+                    bytes(ByteCount::new(covered))
+                ),
+            )
+        })
     }
 
     /// Flows that stand because of pauses that congestion elsewhere has caused.

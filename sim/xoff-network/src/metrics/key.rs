@@ -445,11 +445,9 @@ fn read_subject(quantity: Quantity, text: Option<&str>) -> Option<Subject> {
     let read = match quantity.scope() {
         Scope::Network => return None,
         Scope::Flow | Scope::Workload | Scope::Job => Subject::Flow(name(text)?),
-        Scope::Host
-        | Scope::TcpHost
-        | Scope::TranslatingHost
-        | Scope::Switch
-        | Scope::Node => Subject::Node(name(text)?),
+        Scope::Host | Scope::TcpHost | Scope::TranslatingHost | Scope::Switch | Scope::Node => {
+            Subject::Node(name(text)?)
+        }
         Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
             let (flow, part) = last?;
             Subject::Quantile(name(flow)?, quantile(part)?)

@@ -327,7 +327,11 @@ pub(super) fn counts(simulation: &Simulation) -> Metrics {
             add(Quantity::TranslationMisses, host(), cost.misses as f64);
             for (class, time) in (0..).zip(cost.stalled) {
                 let subject = Subject::Class(name.clone(), class);
-                add(Quantity::TranslationStallNs, subject, time.as_ps() as f64 / 1e3);
+                add(
+                    Quantity::TranslationStallNs,
+                    subject,
+                    time.as_ps() as f64 / 1e3,
+                );
             }
         }
         if let Some(switch) = station.switch() {

@@ -348,7 +348,9 @@ impl Scenario {
             translation: match nic {
                 // The kernel's memory is none of the NIC's.
                 NicKind::Tcp => None,
-                _ => (entry.translation.as_ref()).or(all.translation.as_ref()).cloned(),
+                _ => (entry.translation.as_ref())
+                    .or(all.translation.as_ref())
+                    .cloned(),
             },
             nic,
             ip: entry.ip.unwrap_or(all.ip),

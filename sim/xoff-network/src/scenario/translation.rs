@@ -69,7 +69,10 @@ impl TranslationSettings {
         };
         config.check()?;
         match self.jitter > MOST_JITTER {
-            true => Err(wrong("jitter", format!("{}: 0 to {MOST_JITTER}", self.jitter))),
+            true => Err(wrong(
+                "jitter",
+                format!("{}: 0 to {MOST_JITTER}", self.jitter),
+            )),
             false => Ok(config),
         }
     }
@@ -98,9 +101,8 @@ impl FlowSettings {
 
     /// Checks the keys of the working set.
     pub(super) fn check_working_set(&self) -> Option<Issue> {
-        let wrong = |key: &str, problem: String| {
-            Some(issue(format!("flows.{}.{key}", self.name), problem))
-        };
+        let wrong =
+            |key: &str, problem: String| Some(issue(format!("flows.{}.{key}", self.name), problem));
         let Some(bytes) = self.working_set else {
             let without = "goes with working_set: the memory that messages go through";
             return match (self.order, self.touched) {

@@ -74,7 +74,10 @@ mod tests {
             assert_eq!(offset % 1_024, 0);
             hits[(offset / 1_024) as usize] += 1;
         }
-        assert!(hits.iter().all(|count| (850..1_150).contains(count)), "{hits:?}");
+        assert!(
+            hits.iter().all(|count| (850..1_150).contains(count)),
+            "{hits:?}"
+        );
         let of = |flow| (0..100).map(move |index| drawn.offset(flow, index, 1_024));
         assert!(of(0).zip(of(1)).filter(|(a, b)| a == b).count() < 20);
     }

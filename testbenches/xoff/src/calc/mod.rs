@@ -1,4 +1,4 @@
-//! `xoff calc`: the planner's arithmetic of buffers and rates, by the functions that the simulated switch and the
+//! `xoff calc`: the planner's arithmetic of buffers, rates and translations, by the functions that the simulated switch and the
 //! reference models use.
 //!
 //! | module | contents |
@@ -7,12 +7,14 @@
 //! | [`pfc`] | static thresholds, and where queues pause under α |
 //! | [`ecn`] | bounds of ECN thresholds, and what RED marks |
 //! | [`dcqcn`] | rate and α of a reaction point after a list of CNPs |
+//! | [`mtt`] | what a cache of translations covers, and what its misses cost |
 //! | [`quantities`] | arguments in operators' units, with their ranges |
 //! | [`shared`] | the arguments that describe a switch's buffer |
 
 pub mod dcqcn;
 pub mod ecn;
 pub mod headroom;
+pub mod mtt;
 pub mod pfc;
 pub mod quantities;
 pub mod shared;
@@ -33,11 +35,12 @@ Examples:
   xoff calc ecn --buffer 12MB --ports 32 --headroom 22.4KB --kmin 5KB \\
       --kmax 200KB --pmax 1%
   xoff calc dcqcn --cnps 100us,150us,200us --until 1ms
+  xoff calc mtt --working-set 4MiB,1GiB,8GiB
 
 Each has a --help with formulas, examples and the sources of its numbers. \
 Exit codes: 0 all is well, 2 bad input.";
 
-/// Calculates buffers, thresholds and rates
+/// Calculates buffers, thresholds, rates and translations
 ///
 /// Uses the functions that the simulated switch and the reference models run.
 #[derive(Debug, Args)]
@@ -59,6 +62,8 @@ pub enum Calculation {
     Ecn(ecn::EcnArgs),
     /// Rate and alpha of a DCQCN sender after a list of CNPs
     Dcqcn(dcqcn::DcqcnArgs),
+    /// Translations that a NIC keeps: coverage, misses, and what they leave of goodput
+    Mtt(mtt::MttArgs),
 }
 
 /// Runs `xoff calc`.
@@ -72,6 +77,7 @@ pub fn run(arguments: &CalcArgs, streams: &mut Streams) -> anyhow::Result<Outcom
         Calculation::Pfc(arguments) => pfc::run(arguments, streams),
         Calculation::Ecn(arguments) => ecn::run(arguments, streams),
         Calculation::Dcqcn(arguments) => dcqcn::run(arguments, streams),
+        Calculation::Mtt(arguments) => mtt::run(arguments, streams),
     }?;
     Ok(Outcome::Held)
 }

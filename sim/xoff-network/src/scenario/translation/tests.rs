@@ -41,7 +41,7 @@ fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
         ),
         (
             "[host.translation]\npage = '4 MiB'",
-            "host.translation.page: 4194.304 KB: a page has 4 KiB to 2 MiB, a power of two of bytes",
+            "host.translation.page: 4.194304 MB: a page has 4 KiB to 2 MiB, a power of two of bytes",
         ),
         (
             "[host.translation]\nentries = 0",
@@ -61,16 +61,19 @@ fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
         ),
         (
             "working_set = '10 KB'",
-            "flows.f.working_set: 10 KB: a multiple of the message, 4096 B, such as 8192 B",
+            "flows.f.working_set: 10 KB: a multiple of the message, 4.096 KB, such as 8.192 KB",
         ),
         (
             "working_set = '1 KiB'",
-            "flows.f.working_set: 1024 B: a multiple of the message, 4096 B, such as 4096 B",
+            "flows.f.working_set: 1.024 KB: a multiple of the message, 4.096 KB, such as 4.096 KB",
         ),
-        ("working_set = '0 B'", "flows.f.working_set: 0 B: 1 B to 64 GiB"),
+        (
+            "working_set = '0 B'",
+            "flows.f.working_set: 0 B: 1 B to 64 GiB",
+        ),
         (
             "working_set = '128 GiB'",
-            "flows.f.working_set: 137438953.472 KB: 1 B to 64 GiB",
+            "flows.f.working_set: 137.438953472 GB: 1 B to 64 GiB",
         ),
         (
             "order = 'uniform'",

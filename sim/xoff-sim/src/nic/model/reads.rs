@@ -141,7 +141,13 @@ impl Reads {
     pub(super) fn put_back(&mut self, read: Read, until: u64) {
         let behind = |other: &Read| other.number < read.number;
         let place = self.waiting.partition_point(behind);
-        self.waiting.insert(place, Read { from: until, ..read });
+        self.waiting.insert(
+            place,
+            Read {
+                from: until,
+                ..read
+            },
+        );
         self.find_due();
     }
 

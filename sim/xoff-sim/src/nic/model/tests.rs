@@ -17,6 +17,7 @@ mod losses;
 mod pausing;
 mod reads;
 mod switched;
+mod translating;
 
 fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowConfig {
     FlowConfig {

@@ -8,10 +8,8 @@ use super::buffer::Received;
 use super::reads::Read;
 use super::slots::{Granted, Slot};
 use crate::host::Host;
-use crate::nic::translation::{
-    PageSize, Translation, TranslationConfig, TranslationCounters,
-};
 use crate::nic::Region;
+use crate::nic::translation::{PageSize, Translation, TranslationConfig, TranslationCounters};
 use crate::nic_registers as reg;
 use crate::protocol::gbn::requester::reading::Incoming;
 use crate::protocol::gbn::responder::answered::Asked;
@@ -240,5 +238,4 @@ impl ModelNic {
         };
         self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
     }
-
 }

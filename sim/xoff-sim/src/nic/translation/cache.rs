@@ -72,11 +72,16 @@ mod tests {
     #[test]
     fn the_one_that_was_used_longest_ago_gives_way() {
         let mut cache = Cache::new(2, 2);
-        [0, 2, 1].into_iter().for_each(|number| cache.insert(number));
+        [0, 2, 1]
+            .into_iter()
+            .for_each(|number| cache.insert(number));
         assert!(cache.uses(0) && cache.uses(2) && cache.uses(1));
         assert!(cache.uses(0));
         cache.insert(4);
-        assert!(!cache.uses(2) && cache.uses(0) && cache.uses(4), "2 gave way");
+        assert!(
+            !cache.uses(2) && cache.uses(0) && cache.uses(4),
+            "2 gave way"
+        );
         assert!(cache.uses(1), "it is in the other set");
     }
 

@@ -197,7 +197,11 @@ mod tests {
             (5_000, false),
             (0, false),
         ] {
-            assert_eq!(PageSize::new(ByteCount::new(bytes)).is_ok(), right, "{bytes}");
+            assert_eq!(
+                PageSize::new(ByteCount::new(bytes)).is_ok(),
+                right,
+                "{bytes}"
+            );
         }
         let page = PageSize::LEAST;
         assert_eq!((page.touched(0, 0), page.touched(4_095, 1)), (0, 1));

@@ -222,14 +222,28 @@ mod tests {
             assert!((drawn.misses - expected).abs() < 0.01, "{pages}: {drawn:?}");
             assert_eq!((drawn.lookups, drawn.misses), (1.0, drawn.stalls));
         }
-        let walk = |pages: u64| pattern(Order::Walk, pages << 12, 1_024).misses(&config);
-        assert_eq!(walk(128).misses, 0.0);
-        assert!((walk(256).misses - 0.25).abs() < 0.01, "one of four packets begins a page");
+        let walk = |qps, pages: u64| {
+            let all = pattern(Order::Walk, pages << 12, 1_024);
+            Pattern { qps, ..all }.misses(&config).misses
+        };
+        assert_eq!((walk(1, 2_048), walk(16, 128)), (0.0, 0.0));
+        let one = walk(1, 4_096);
+        assert!(
+            (one - 0.25).abs() < 0.01,
+            "{one}: one of four packets begins a page"
+        );
+        // Eight QPs at a time are at pages of the same set, which has four entries.
+        assert_eq!(walk(16, 256), 1.0, "they walk in step");
         let large = TranslationConfig {
             page: PageSize::MOST,
             ..config
         };
-        assert_eq!(pattern(Order::Uniform, 256 << 20, 1_024).misses(&large).misses, 0.0);
+        assert_eq!(
+            pattern(Order::Uniform, 256 << 20, 1_024)
+                .misses(&large)
+                .misses,
+            0.0
+        );
     }
 
     #[test]

@@ -116,6 +116,9 @@ mod tests {
         let table = || PageTable::new(&region(0, 1 << 20), PageSize::LEAST, 0);
         assert_eq!(table().of_entries(256).unwrap().entries(), 256);
         let said = table().of_entries(255).unwrap_err();
-        assert!(said.contains("255") && said.contains("256 pages of 4 KiB"), "{said}");
+        assert!(
+            said.contains("255") && said.contains("256 pages of 4 KiB"),
+            "{said}"
+        );
     }
 }

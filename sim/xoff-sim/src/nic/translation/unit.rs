@@ -188,10 +188,16 @@ impl Translation {
         read: &mut impl FnMut(u64) -> u64,
     ) -> Option<u64> {
         self.settle(now);
-        let table = self.tables.get((looking.place.key >> 8) as usize)?.as_ref()?;
+        let table = self
+            .tables
+            .get((looking.place.key >> 8) as usize)?
+            .as_ref()?;
         let numbers = table.of(looking.place.va, looking.place.bytes.into());
         for number in numbers.skip(looking.pages as usize) {
-            let under_way = self.missing.iter().find(|it| it.wanted && it.number == number);
+            let under_way = self
+                .missing
+                .iter()
+                .find(|it| it.wanted && it.number == number);
             if let Some(miss) = under_way {
                 looking.at = looking.at.max(miss.at);
                 self.counters.misses += 1;

@@ -142,7 +142,10 @@ fn misses_are_as_long_as_drawn() {
         .collect();
     times.sort_unstable();
     // 512 ns are 100 cycles.
-    assert!(times[0] < 110 && times[199] > 190 && times[199] <= 200, "{times:?}");
+    assert!(
+        times[0] < 110 && times[199] > 190 && times[199] <= 200,
+        "{times:?}"
+    );
 }
 
 #[test]
@@ -177,5 +180,9 @@ fn page_sizes_are_those_of_regions() {
         bytes: 1,
     };
     assert_eq!(resolve(&mut unit, 0, at(2 << 20)), Some(100));
-    assert_eq!(resolve(&mut unit, 200, at((4 << 20) - 1)), None, "the same page");
+    assert_eq!(
+        resolve(&mut unit, 200, at((4 << 20) - 1)),
+        None,
+        "the same page"
+    );
 }
