@@ -240,6 +240,55 @@ fn dcqcn_counts_the_bytes_that_the_rate_sends() {
 }
 
 #[test]
+fn mtt_has_the_coverage_of_the_paper() {
+    let plan = calculated(&[&["mtt", "--working-set", "8MiB,1GiB,4GiB,8GiB"]]);
+    let rows = plan["rows"].as_array().unwrap();
+    let number = |row: &Value, key: &str| row[key].as_f64().unwrap();
+    let at = |page: u64, memory: u64| {
+        let mut rows = rows.iter();
+        let row =
+            rows.find(|row| row["page_bytes"] == page && row["working_set_bytes"] == memory << 20);
+        row.unwrap_or_else(|| panic!("{page} {memory}"))
+    };
+    let (small, large) = (4 << 10, 2 << 20);
+    assert_eq!(at(small, 1_024)["coverage_bytes"], 8 << 20);
+    assert_eq!(at(large, 1_024)["coverage_bytes"], 4u64 << 30);
+    for (page, memory) in [(small, 8), (large, 8), (large, 1_024), (large, 4_096)] {
+        let row = at(page, memory);
+        let found = ["miss_rate", "pauses_per_second", "goodput_part"].map(|key| number(row, key));
+        assert_eq!(found, [0.0, 0.0, 1.0], "{page} {memory}");
+    }
+    // 49 cycles of 5.12 ns there and as many back, and two for the packet; 1 - 8 MiB / 1 GiB of them.
+    assert_eq!(number(&plan, "miss_ns"), 98.0 * 5.12);
+    let slow = at(small, 1_024);
+    assert!(
+        (number(slow, "miss_rate") - (1.0 - 1.0 / 128.0)).abs() < 0.002,
+        "{slow}"
+    );
+    let message = number(slow, "miss_rate") * 501.76 + 10.24;
+    assert!(
+        (number(slow, "message_ns") - message).abs() < 0.01,
+        "{slow}"
+    );
+    assert!(
+        (number(slow, "goodput_gbps") - 8_192.0 / message).abs() < 0.01,
+        "{slow}"
+    );
+    assert!(number(slow, "pauses_per_second") > 1_000.0);
+    let half = at(large, 8_192);
+    assert!((number(half, "miss_rate") - 0.5).abs() < 0.01, "{half}");
+    let walk = calculated(&[
+        &["mtt", "--working-set", "16MiB", "--page", "4KiB"],
+        &["--order", "walk", "--qps", "1"],
+    ]);
+    let rate = number(&walk["rows"][0], "miss_rate");
+    assert!(
+        (rate - 0.25).abs() < 0.01,
+        "{rate}: of four messages in a page the first"
+    );
+}
+
+#[test]
 fn tables_and_help() {
     for (name, arguments) in [
         (
@@ -252,6 +301,7 @@ fn tables_and_help() {
         ),
         ("ecn", [&["ecn"], TRIDENT, &["--kmin", "5KB"]].concat()),
         ("dcqcn", vec!["dcqcn", "--cnps", "100us,150us,200us"]),
+        ("mtt", vec!["mtt", "--working-set", "4MiB,1GiB,8GiB"]),
     ] {
         let arguments = [&["calc"], arguments.as_slice()].concat();
         let said = run(&arguments, None, false);
@@ -273,7 +323,7 @@ fn tables_and_help() {
 #[test]
 fn examples_of_the_help_are_right() {
     let mut count = 0;
-    for name in ["", "headroom", "pfc", "ecn", "dcqcn"] {
+    for name in ["", "headroom", "pfc", "ecn", "dcqcn", "mtt"] {
         let arguments = ["calc", name];
         let arguments = &arguments[..if name.is_empty() { 1 } else { 2 }];
         for words in crate::common::help(arguments).1 {
@@ -282,7 +332,7 @@ fn examples_of_the_help_are_right() {
             count += 1;
         }
     }
-    assert_eq!(count, 4 + 4 * 3);
+    assert_eq!(count, 5 + 5 * 3);
 }
 
 #[test]
@@ -293,6 +343,7 @@ fn bad_input_is_one_message() {
     let ecn = [&["ecn"], TRIDENT].concat();
     let pfc = [&["pfc"], TRIDENT].concat();
     let dcqcn: &[&str] = &["dcqcn"];
+    let mtt: &[&str] = &["mtt", "--working-set", "1GiB"];
     for (base, more, message) in [
         (
             headroom,
@@ -395,6 +446,32 @@ fn bad_input_is_one_message() {
             "--kmin 200 KB: it has to be below kmax, 5 KB",
         ),
         (&ecn, &["--beta", "0"], "0 is not in 1..=1000000"),
+        (
+            mtt,
+            &["--page", "5KB"],
+            "5 KB: a page has 4 KiB to 2 MiB, a power of two of bytes",
+        ),
+        (mtt, &["--entries", "0"], "--entries 0: 1 to 16777216"),
+        (
+            mtt,
+            &["--sets", "600"],
+            "--sets 600: a number that divides the 2048 entries, such as 512",
+        ),
+        (
+            &["mtt", "--working-set", "10KB"],
+            &[],
+            "--working-set 10 KB: a multiple of 16 QPs · 1.024 KB of a message, such as 16.384 KB",
+        ),
+        (
+            &["mtt", "--working-set", "512GiB", "--qps", "1"],
+            &[],
+            "1 QPs have 64 GiB at most",
+        ),
+        (
+            mtt,
+            &["--xon", "33KiB"],
+            "--xon 33.792 KB: at most --xoff, 32.768 KB",
+        ),
         (dcqcn, &[], "--cnps <TIMES>"),
         (
             dcqcn,

@@ -20,7 +20,7 @@ fn help_fits_and_its_examples_are_commands() {
         }
     }
     assert!(examples > 35, "{examples} examples");
-    for name in ["headroom", "pfc", "ecn", "dcqcn"] {
+    for name in ["headroom", "pfc", "ecn", "dcqcn", "mtt"] {
         help(&["calc", name]);
     }
 }

@@ -177,7 +177,8 @@ fn ecmp() {
 
 #[test]
 fn slow_receiver() {
-    variants("slow-receiver", &[("base", &[]), ("dynamic", &[])]);
+    let all = ["base", "dynamic", "pages", "beyond"];
+    variants("slow-receiver", &all.map(|variant| (variant, &[][..])));
 }
 
 #[test]
