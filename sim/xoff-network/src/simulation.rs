@@ -796,7 +796,7 @@ fn create(
             outstanding: settings.outstanding,
             start: Time::ZERO + connection.start,
             interval: settings.interval,
-            working_set: settings.working_set(),
+            working_set: settings.working_set(scenario.seed),
         };
         let region = Region {
             base: config.base(),

@@ -95,6 +95,7 @@ impl Case {
             working_set: WorkingSet {
                 bytes: self.working_set / QPS,
                 order: self.order,
+                seed: 1,
             },
             message: 1_024,
             mtu: 1_024,

@@ -91,11 +91,12 @@ impl HostSettings {
 }
 
 impl FlowSettings {
-    /// The memory that its messages go through, if it says so.
-    pub fn working_set(&self) -> Option<WorkingSet> {
+    /// The memory that its messages go through, if it says so, in a scenario of this seed.
+    pub fn working_set(&self, seed: u64) -> Option<WorkingSet> {
         Some(WorkingSet {
             bytes: self.working_set?.get(),
             order: self.order.unwrap_or_default(),
+            seed,
         })
     }
 

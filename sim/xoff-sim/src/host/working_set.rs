@@ -23,6 +23,8 @@ pub struct WorkingSet {
     pub bytes: u64,
     /// In which order messages go through it.
     pub order: Order,
+    /// What places are drawn from, if they are.
+    pub seed: u64,
 }
 
 impl WorkingSet {
@@ -40,7 +42,7 @@ impl WorkingSet {
             Order::Walk => index % places,
             // Both ends know where a message is, so the draw is a function of its number.
             Order::Uniform => {
-                let drawn = split_mix(split_mix(flow as u64) ^ index);
+                let drawn = split_mix(split_mix(self.seed ^ split_mix(flow as u64)) ^ index);
                 ((drawn as u128 * places as u128) >> 64) as u64
             }
         };
@@ -57,6 +59,7 @@ mod tests {
         let walk = WorkingSet {
             bytes: 4_000,
             order: Order::Walk,
+            seed: 1,
         };
         let offsets: Vec<u64> = (0..5).map(|index| walk.offset(9, index, 1_000)).collect();
         assert_eq!(offsets, [0, 1_000, 2_000, 3_000, 0]);
@@ -67,6 +70,7 @@ mod tests {
         let drawn = WorkingSet {
             bytes: 64 << 10,
             order: Order::Uniform,
+            seed: 1,
         };
         let mut hits = [0u32; 64];
         for index in 0..64_000 {
@@ -80,5 +84,8 @@ mod tests {
         );
         let of = |flow| (0..100).map(move |index| drawn.offset(flow, index, 1_024));
         assert!(of(0).zip(of(1)).filter(|(a, b)| a == b).count() < 20);
+        let other = WorkingSet { seed: 2, ..drawn };
+        let other = (0..100).map(|index| other.offset(0, index, 1_024));
+        assert!(of(0).zip(other).filter(|(a, b)| a == b).count() < 20);
     }
 }

@@ -205,6 +205,7 @@ impl MttArgs {
                     Places::Uniform => Order::Uniform,
                     Places::Walk => Order::Walk,
                 },
+                seed: 1,
             },
             message: message as u32,
             mtu: self.mtu as u32,

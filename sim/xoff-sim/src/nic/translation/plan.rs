@@ -207,7 +207,11 @@ mod tests {
     fn pattern(order: Order, bytes: u64, message: u32) -> Pattern {
         Pattern {
             qps: 16,
-            working_set: WorkingSet { bytes, order },
+            working_set: WorkingSet {
+                bytes,
+                order,
+                seed: 1,
+            },
             message,
             mtu: 1_024,
         }
@@ -254,6 +258,7 @@ mod tests {
             working_set: WorkingSet {
                 bytes: 6_144,
                 order: Order::Walk,
+                seed: 1,
             },
             message: 3_072,
             mtu: 4_096,

@@ -229,6 +229,7 @@ fn where_a_run_is_interrupted_makes_no_difference() {
     config.working_set = Some(WorkingSet {
         bytes: 300_000,
         order: Order::Uniform,
+        seed: 1,
     });
     let run = |step: Duration| {
         let mut network = pair(one(&config, Duration::from_ns(250), tiny()), [&[], &[]]);
@@ -240,6 +241,11 @@ fn where_a_run_is_interrupted_makes_no_difference() {
         (network.digest(), counters)
     };
     let whole = run(Duration::from_us(1_000));
+    assert!(
+        whole.1.iter().all(|it| it.stalled[3] > 1_000),
+        "{:?}",
+        whole.1
+    );
     assert_eq!(whole, run(Duration::from_ns(800)));
     assert!(
         whole.1[0].misses > 50 && whole.1[1].misses > 50,
@@ -277,6 +283,7 @@ fn two_classes(stall: StallScope) -> [u64; 2] {
         config.working_set = Some(WorkingSet {
             bytes: pages << 12,
             order: Order::Uniform,
+            seed: 1,
         });
         connect((a, 1), (b, 2), index as u16, &config, |qp| {
             qp.dscp = 24 + 8 * index as u8;
@@ -301,8 +308,8 @@ fn a_miss_stops_its_part_alone_or_all_of_receive() {
     }
     assert!(beside > 4 * slow, "{beside}: the other part goes on");
     assert!(
-        all_beside < slow * 3 / 2,
-        "{all_beside}: one packet behind each miss"
+        all_beside < beside / 2,
+        "{all_beside}, with parts {beside}: it waits for each miss"
     );
 }
 

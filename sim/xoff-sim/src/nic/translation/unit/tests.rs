@@ -123,6 +123,12 @@ fn pages_that_are_gone_are_known_when_the_entry_has_come() {
     assert!(unit.is_gone(&gone) && unit.is_gone(&place(0, 0, 4_096)));
     assert!(!unit.is_gone(&place(0, 0, 100)));
     assert_eq!(resolve(&mut unit, 101, gone), Some(201), "it is not kept");
+    // What was kept of a page is dropped with it.
+    let kept = place(0, 5, 100);
+    assert_eq!(resolve(&mut unit, 300, kept), Some(400));
+    assert_eq!(resolve(&mut unit, 401, kept), None);
+    assert!(unit.free(0, kept.va));
+    assert_eq!(resolve(&mut unit, 402, kept), Some(502));
     // The table has 16 entries.
     assert!(unit.is_gone(&place(0, 15, 4_096)));
     // A key without a table is not the unit's.
