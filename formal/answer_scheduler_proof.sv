@@ -16,6 +16,7 @@ module answer_scheduler_proof
     input logic                discard_i,
     input logic   [QpBits-1:0] discard_qp_i,
     input logic                grant_ready_i,
+    input logic                grant_drop_i,
     input logic                step_i,
     input logic                response_valid_i,
     input psn_t                psn_i,
@@ -45,7 +46,7 @@ module answer_scheduler_proof
   logic [2:0] granted_q = '0;
   logic [2:0][QpBits-1:0] granted_qp_q;
   logic take;
-  assign take       = grant_valid && grant_ready_i && !granted_q[2];
+  assign take       = grant_valid && grant_ready_i && !grant_drop_i && !granted_q[2];
   assign step_valid = step_i && granted_q[0];
   assign step_qp    = granted_qp_q[0];
   assign pop        = pop_i & head & (~pop_i + 1'b1);
@@ -66,7 +67,8 @@ module answer_scheduler_proof
       .discard_qp_i,
       .grant_valid_o  (grant_valid),
       .grant_qp_o     (grant_qp),
-      .grant_ready_i  (grant_ready_i && !granted_q[2]),
+      .grant_ready_i  (grant_ready_i && !grant_drop_i && !granted_q[2]),
+      .grant_drop_i,
       .step_valid_i   (step_valid),
       .step_qp_i      (step_qp),
       .response_valid_i,

@@ -13,7 +13,10 @@
 // ring it goes on at once: a packet and the POST of its buffer take three cycles.
 //
 // A WALK enters in stage n + 1, in the cycle after the step that it follows; what is in that stage waits. A step is
-// followed by at most Recvs WALKs, so an event waits at most 3 · Recvs + 8 cycles.
+// followed by at most Recvs or Reads WALKs, so an event waits at most 3 · max(Recvs, Reads) + 8 cycles.
+//
+// READs are kept in two RAMs, what was asked in one and what is left to be sent in the other. In stage n + 1 the slot
+// is read of the READ that is to be answered, or that a WALK compares with the one that is asked again.
 //
 // `post_room_o`: the ring of QP `post_qp_i` has room for a POST that is taken in this cycle.
 //
@@ -24,13 +27,14 @@ module gbn_responder
 #(
     parameter  int unsigned Qps    = 64,          // 2 to 1,024
     parameter  int unsigned Recvs  = 16,          // slots of a QP's ring: a power of two, 2 to 128
+    parameter  int unsigned Reads  = 16,          // READs of a QP that may be unanswered: a power of two, 2 to 16
     localparam int unsigned QpBits = $clog2(Qps)
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input  logic                           event_valid_i,
-    input  logic              [       2:0] event_kind_i,           // ResponderOpen to ResponderFail, ResponderRefuse
+    input  logic              [       3:0] event_kind_i,           // responder_kind_e, but WALK
     input  logic              [QpBits-1:0] event_qp_i,
     input  responder_config_t              event_configuration_i,  // OPEN
     input  psn_t                           event_psn_i,            // OPEN
@@ -52,13 +56,21 @@ module gbn_responder
     output response_t                       response_o,
     output logic                            completion_valid_o,
     output completion_t                     completion_o,
+    output logic                            accepts_read_o,      // the step has accepted a READ
+    output logic                            read_valid_o,
+    output read_response_t                  read_o,
+    output logic                            reread_valid_o,
+    output reread_t                         reread_o,
 
     output logic [Qps-1:0] owed_o,
+    output logic [Qps-1:0] reads_wait_o,       // READ responses are to be sent, at once or later
+    output logic [Qps-1:0] reads_answerable_o, // one can be sent now
 
     output logic idle_o
 );
 
   localparam int unsigned SlotBits = $clog2(Recvs);
+  localparam int unsigned ReadBits = $clog2(Reads);
 
   // A slot as it was taken
   typedef struct packed {
@@ -87,6 +99,7 @@ module gbn_responder
   // A slot with its context
   typedef struct packed {
     taken_t             taken;
+    logic               search;  // WALK that looks for the READ that is asked again
     responder_facts_t   facts;
     responder_context_t c;
   } looked_t;
@@ -175,13 +188,19 @@ module gbn_responder
     end
   end
 
+  // The READ that is asked again, and how many are still to be compared with it: the newest first
+  logic searching_q;
+  asked_read_t asked_q;
+  read_t search_q, left_q;
+
   always_comb begin
-    looked_d = '{taken: taken_q, facts: facts, c: context_now};
+    looked_d = '{taken: taken_q, search: follow_q && searching_q, facts: facts, c: context_now};
     if (follow_q) {looked_d.taken.own, looked_d.taken.kind, looked_d.taken.qp} = {1'b1, ResponderWalk, step_qp_o};
   end
 
   gbn_responder_look #(
-      .Recvs(Recvs)
+      .Recvs(Recvs),
+      .Reads(Reads)
   ) u_look (
       .context_i      (context_now),
       .operation_i    (taken_q.operation),
@@ -217,7 +236,24 @@ module gbn_responder
 
   assign oldest = oldest_bits;
 
-  gbn_responder_step u_step (
+  logic search, read_valid, reread_valid, keep, move_cursor, look_up;
+  read_response_t read;
+  reread_t reread;
+  kept_read_t kept, keep_read;
+  read_cursor_t cursor, moved_cursor;
+  logic [3:0] read_slot;
+  logic [ReadBits-1:0] look_up_slot;
+  logic [$bits(kept_read_t)-1:0] kept_bits;
+  logic [$bits(read_cursor_t)-1:0] cursor_bits;
+
+  assign kept         = kept_bits;
+  assign cursor       = cursor_bits;
+  assign look_up      = follow_q ? searching_q : advance && taken_q.kind == ResponderRead;
+  assign look_up_slot = follow_q ? search_q[ReadBits-1:0] : facts.slot[ReadBits-1:0];
+
+  gbn_responder_step #(
+      .Reads(Reads)
+  ) u_step (
       .own_i             (looked_q.taken.own),
       .kind_i            (looked_q.taken.kind),
       .configuration_i   (looked_q.taken.configuration),
@@ -231,6 +267,12 @@ module gbn_responder
       .context_i         (looked_q.c),
       .facts_i           (looked_q.facts),
       .buffer_i          (oldest),
+      .search_i          (looked_q.search),
+      .asked_i           (asked_q),
+      .search_index_i    (search_q),
+      .search_last_i     (left_q == read_t'(1)),
+      .kept_i            (kept),
+      .cursor_i          (cursor),
       .context_o         (step_context),
       .note_o            (step_note),
       .walk_o            (walk),
@@ -240,7 +282,17 @@ module gbn_responder
       .response_o        (response),
       .completion_valid_o(completion_valid),
       .completion_o      (completion),
-      .post_o            (post)
+      .post_o            (post),
+      .search_o          (search),
+      .read_valid_o      (read_valid),
+      .read_o            (read),
+      .reread_valid_o    (reread_valid),
+      .reread_o          (reread),
+      .keep_o            (keep),
+      .kept_o            (keep_read),
+      .move_o            (move_cursor),
+      .cursor_o          (moved_cursor),
+      .read_slot_o       (read_slot)
   );
 
   ram_1r1w #(
@@ -269,10 +321,60 @@ module gbn_responder
       .data_o         (oldest_bits)
   );
 
+  logic unused_slot;  // its bits above those of a slot
+  assign unused_slot = ^{read_slot, facts.slot};
+
+  ram_1r1w #(
+      .Width($bits(kept_read_t)),
+      .Depth(Qps * Reads)
+  ) u_kept (
+      .clk_i,
+      .write_i        (looked_valid_q && keep),
+      .write_address_i({looked_q.taken.qp, read_slot[ReadBits-1:0]}),
+      .data_i         (keep_read),
+      .read_i         (look_up),
+      .read_address_i ({looked_d.taken.qp, look_up_slot}),
+      .data_o         (kept_bits)
+  );
+
+  ram_1r1w #(
+      .Width($bits(read_cursor_t)),
+      .Depth(Qps * Reads)
+  ) u_cursors (
+      .clk_i,
+      .write_i        (looked_valid_q && move_cursor),
+      .write_address_i({looked_q.taken.qp, read_slot[ReadBits-1:0]}),
+      .data_i         (moved_cursor),
+      .read_i         (look_up),
+      .read_address_i ({looked_d.taken.qp, look_up_slot}),
+      .data_o         (cursor_bits)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) searching_q <= 1'b0;
+    else if (looked_valid_q && (search || looked_q.search)) searching_q <= walk;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (looked_valid_q && search) begin
+      asked_q <= '{
+          psn: looked_q.taken.psn,
+          va: looked_q.facts.va,
+          rkey: looked_q.facts.rkey,
+          length: looked_q.facts.dma_len
+      };
+      search_q <= looked_q.c.reads.head - 1'b1;
+      left_q <= looked_q.c.reads.kept;
+    end else if (looked_valid_q && looked_q.search) begin
+      search_q <= search_q - 1'b1;
+      left_q   <= left_q - 1'b1;
+    end
+  end
+
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 3: results
 
-  logic [Qps-1:0] owed_q;
+  logic [Qps-1:0] owed_q, reads_wait_q, reads_answerable_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -280,12 +382,18 @@ module gbn_responder
       place_valid_o      <= 1'b0;
       response_valid_o   <= 1'b0;
       completion_valid_o <= 1'b0;
+      accepts_read_o     <= 1'b0;
+      read_valid_o       <= 1'b0;
+      reread_valid_o     <= 1'b0;
       follow_q           <= 1'b0;
     end else begin
       step_q             <= looked_valid_q;
       place_valid_o      <= looked_valid_q && place_valid;
       response_valid_o   <= looked_valid_q && response_valid;
       completion_valid_o <= looked_valid_q && completion_valid;
+      accepts_read_o     <= looked_valid_q && keep;
+      read_valid_o       <= looked_valid_q && read_valid;
+      reread_valid_o     <= looked_valid_q && reread_valid;
       follow_q           <= looked_valid_q && walk;
     end
   end
@@ -300,16 +408,27 @@ module gbn_responder
     if (looked_valid_q && place_valid) place_o <= place;
     if (looked_valid_q && response_valid) response_o <= response;
     if (looked_valid_q && completion_valid) completion_o <= completion;
+    if (looked_valid_q && read_valid) read_o <= read;
+    if (looked_valid_q && reread_valid) reread_o <= reread;
   end
 
   assign step_valid_o = step_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) owed_q <= '0;
-    else if (step_q) owed_q[step_qp_o] <= step_context_o.owed != OwedNone;
+    if (rst_i) begin
+      owed_q             <= '0;
+      reads_wait_q       <= '0;
+      reads_answerable_q <= '0;
+    end else if (step_q) begin
+      owed_q[step_qp_o]             <= step_context_o.owed != OwedNone && !reads_wait(step_context_o.reads);
+      reads_wait_q[step_qp_o]       <= reads_wait(step_context_o.reads);
+      reads_answerable_q[step_qp_o] <= reads_answerable(step_context_o.reads);
+    end
   end
 
-  assign owed_o = owed_q;
+  assign owed_o             = owed_q;
+  assign reads_wait_o       = reads_wait_q;
+  assign reads_answerable_o = reads_answerable_q;
 
   // Room in each ring after the last step, 3 for more, and POSTs that are to be stepped
   logic [Qps-1:0][1:0] room_q;
@@ -334,7 +453,7 @@ module gbn_responder
 
   //////////////////////////////////////////////////////////////////////////////////////////////
 
-  localparam int unsigned WaitMax = 3 * Recvs + 8;
+  localparam int unsigned WaitMax = 3 * (Recvs > Reads ? Recvs : Reads) + 8;
 
   logic [$clog2(WaitMax+2)-1:0] wait_q;  // cycles that an event has waited
   logic [QpBits-1:0] event_qp_q;
@@ -360,6 +479,10 @@ module gbn_responder
       else $error("gbn_responder: a closed QP has a state");
       assert (32'(ring) <= Recvs)
       else $error("gbn_responder: ring indexes out of order");
+      assert (32'(read_t'(step_context_o.reads.head - step_context_o.reads.done)) <= Reads &&
+              32'(read_t'(step_context_o.reads.head - step_context_o.reads.settled)) <= Reads &&
+              32'(step_context_o.reads.kept) <= Reads)
+      else $error("gbn_responder: more READs than may be unanswered");
       assert (step_context_o.under_way || {step_context_o.writing, step_context_o.first_psn, step_context_o.offset, step_context_o.va,
                                            step_context_o.rkey, step_context_o.dma_len} == '0)
       else $error("gbn_responder: fields of a message that is not under way");

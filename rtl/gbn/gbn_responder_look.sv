@@ -4,7 +4,8 @@
 module gbn_responder_look
   import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
-    parameter int unsigned Recvs = 16
+    parameter int unsigned Recvs = 16,
+    parameter int unsigned Reads = 16
 ) (
     input responder_context_t        context_i,
     input logic               [ 4:0] operation_i,
@@ -20,7 +21,7 @@ module gbn_responder_look
 
   operation_e operation;
   logic first, middle, last, only;
-  logic send, has_imm, unserved, request;  // unserved: READ, atomics, reserved operations
+  logic send, has_imm, read, unserved, request;  // unserved: atomics, reserved operations
   logic behind, at_first, start_over;
   logic bad_order, bad_payload, bad_length;
   logic [15:0] mtu;
@@ -33,53 +34,89 @@ module gbn_responder_look
   assign last = operation inside {OpSendLast, OpSendLastImm, OpSendLastInv, OpWriteLast, OpWriteLastImm};
   assign only = operation inside {OpSendOnly, OpSendOnlyImm, OpSendOnlyInv, OpWriteOnly, OpWriteOnlyImm};
   assign request = !(operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly, OpAck, OpAtomicAck});
-  assign unserved = request && !(first || middle || last || only);
+  assign read = operation == OpReadRequest;
+  assign unserved = request && !(first || middle || last || only || read);
   assign send       = !(operation inside {OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteLastImm, OpWriteOnly, OpWriteOnlyImm});
   assign has_imm    = operation inside {OpSendLastImm, OpSendLastInv, OpSendOnlyImm, OpSendOnlyInv, OpWriteLastImm, OpWriteOnlyImm};
 
   assign behind = psn_behind(psn_i, context_i.expected_psn);
-  assign at_first = context_i.configuration.restart && context_i.under_way && psn_i == context_i.first_psn;
+  assign at_first = context_i.configuration.restart && context_i.under_way && psn_i == context_i.first_psn && !read;
   assign start_over = behind && at_first;
 
   // A Middle or Last continues the message that is under way, unless the message starts over; a First or Only starts
-  // one.
+  // one, and a READ comes between two.
   assign bad_order = unserved ||
-      ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only));
+      ((context_i.under_way && !start_over) ? !(middle || last) || send == context_i.writing : !(first || only || read));
 
   assign mtu = 16'd1 << mtu_bits(context_i.configuration.mtu);
 
   always_comb begin
-    if (first || middle) bad_payload = payload_bytes_i != mtu;
+    if (read) bad_payload = payload_bytes_i != '0;
+    else if (first || middle) bad_payload = payload_bytes_i != mtu;
     else bad_payload = payload_bytes_i > mtu || (last && payload_bytes_i == '0);
   end
 
   assign offset     = (first || only) ? '0 : context_i.offset;
-  assign dma_len    = (first || only) ? dma_len_i : context_i.dma_len;
+  assign dma_len    = (first || only || read) ? dma_len_i : context_i.dma_len;
   assign bytes      = 33'(offset) + 33'(payload_bytes_i);
   assign bad_length = !send && ((last || only) ? bytes != 33'(dma_len) : bytes >= 33'(dma_len));
 
+  // READs: whether one may be accepted, and which is answered next: the oldest of those that are asked again, else the
+  // oldest that was never answered to its end.
+  localparam int unsigned ReadBits = $clog2(Reads);
+
+  reads_t reads;
+  logic [24:0] responses;
+  logic bad_read;
+  logic [2*Reads-1:0] in_order;  // slots that are asked again, the oldest first
+  logic [ReadBits-1:0] oldest, slot;
+
+  assign reads    = context_i.reads;
+  assign bad_read = read && (reads.head - reads.done == read_t'(Reads) || 32'(responses) > MessagePacketsMax);
+  assign slot     = reads.again != '0 ? reads.head[ReadBits-1:0] + oldest : reads.done[ReadBits-1:0];
+
   always_comb begin
-    facts_o              = '0;
-    facts_o.empty        = context_i.tail == context_i.head;
-    facts_o.full         = context_i.head - context_i.tail == ring_t'(Recvs);
-    facts_o.request      = request;
-    facts_o.gap          = psn_ahead(psn_i, context_i.expected_psn);
-    facts_o.duplicate    = behind && !at_first;
-    facts_o.start_over   = start_over;
-    facts_o.invalid      = bad_order || bad_payload || (!send && (first || only) && dma_len_i > MessageBytesMax);
-    facts_o.access       = !send && (first || only) && dma_len_i != '0 && !access_i;
-    facts_o.length_bad   = bad_length;
+    responses = '0;
+    if (read) responses = read_responses(dma_len_i, context_i.configuration.mtu);
+  end
+
+  always_comb begin
+    in_order = '0;
+    oldest   = '0;
+    if (reads.again != '0) begin
+      in_order = {2{reads.again[Reads-1:0]}} >> reads.head[ReadBits-1:0];
+      for (int i = int'(Reads) - 1; i >= 0; i--) if (in_order[i]) oldest = ReadBits'(i);
+    end
+  end
+
+  always_comb begin
+    facts_o = '0;
+    facts_o.empty = context_i.tail == context_i.head;
+    facts_o.full = context_i.head - context_i.tail == ring_t'(Recvs);
+    facts_o.request = request;
+    facts_o.gap = psn_ahead(psn_i, context_i.expected_psn);
+    facts_o.duplicate = behind && !at_first;
+    facts_o.start_over = start_over;
+    facts_o.invalid      = bad_order || bad_payload || bad_read || (((!send && (first || only)) || read) && dma_len_i > MessageBytesMax);
+    facts_o.access = ((!send && (first || only)) || read) && dma_len_i != '0 && !access_i;
+    facts_o.length_bad = bad_length;
     facts_o.needs_buffer = send ? (first || only) : ((last || only) && has_imm);
-    facts_o.starts       = first || only;
-    facts_o.ends         = last || only;
-    facts_o.send         = send;
-    facts_o.has_imm      = has_imm;
-    facts_o.completes    = (last || only) && (send || has_imm);
-    facts_o.offset       = offset;
-    facts_o.bytes        = bytes;
-    facts_o.va           = (first || only) ? va_i : context_i.va;
-    facts_o.rkey         = (first || only) ? rkey_i : context_i.rkey;
-    facts_o.dma_len      = dma_len;
+    facts_o.starts = first || only;
+    facts_o.ends = last || only;
+    facts_o.send = send;
+    facts_o.has_imm = has_imm;
+    facts_o.completes = (last || only) && (send || has_imm);
+    facts_o.offset = offset;
+    facts_o.bytes = bytes;
+    facts_o.va = (first || only || read) ? va_i : context_i.va;
+    facts_o.rkey = (first || only || read) ? rkey_i : context_i.rkey;
+    facts_o.dma_len = dma_len;
+    facts_o.read = read;
+    facts_o.responses = responses[$bits(psn_t)-1:0];
+    facts_o.unanswered = reads_wait(reads);
+    facts_o.answerable = reads_answerable(reads);
+    facts_o.rereads = reads.again != '0;
+    facts_o.slot = 4'(slot);
   end
 
 endmodule

@@ -4,11 +4,15 @@
 // - `facts_i` is the output of gbn_responder_look for the same event and context.
 // - `buffer_i` is the ring's slot `tail`. It is valid when the ring is not empty.
 // - `own_i` marks WALK steps made by the unit. An event of kind WALK with `own_i` = 0 is ignored.
+// - `kept_i` and `cursor_i` are those of the READ in a slot: with READ, of `slot` of the facts; with a WALK that looks
+//   for the READ that is asked again (`search_i`), of the READ with index `search_index_i`.
 //
 // Purely combinational.
 module gbn_responder_step
   import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
-(
+#(
+    parameter int unsigned Reads = 16
+) (
     input logic                      own_i,
     input responder_kind_e           kind_i,
     input responder_config_t         configuration_i,  // OPEN
@@ -22,17 +26,33 @@ module gbn_responder_step
     input responder_context_t        context_i,
     input responder_facts_t          facts_i,
     input recv_t                     buffer_i,
+    input logic                      search_i,         // WALK; so are the inputs up to search_last_i
+    input asked_read_t               asked_i,
+    input read_t                     search_index_i,
+    input logic                      search_last_i,    // no other READ is kept
+    input kept_read_t                kept_i,
+    input read_cursor_t              cursor_i,
 
-    output responder_context_t context_o,
-    output responder_note_e    note_o,
-    output logic               walk_o,              // a WALK step comes next
-    output logic               place_valid_o,
-    output place_t             place_o,
-    output logic               response_valid_o,
-    output response_t          response_o,
-    output logic               completion_valid_o,
-    output completion_t        completion_o,
-    output logic               post_o               // the event's buffer goes into slot `head`
+    output responder_context_t       context_o,
+    output responder_note_e          note_o,
+    output logic                     walk_o,              // a WALK step comes next
+    output logic                     place_valid_o,
+    output place_t                   place_o,
+    output logic                     response_valid_o,
+    output response_t                response_o,
+    output logic                     completion_valid_o,
+    output completion_t              completion_o,
+    output logic                     post_o,              // the event's buffer goes into slot `head`
+    output logic                     search_o,            // WALKs look for the READ that this packet asks again
+    output logic                     read_valid_o,
+    output read_response_t           read_o,
+    output logic                     reread_valid_o,      // a READ is answered again
+    output reread_t                  reread_o,
+    output logic                     keep_o,              // `kept_o` goes into slot `read_slot_o`
+    output kept_read_t               kept_o,
+    output logic                     move_o,              // so does `cursor_o`
+    output read_cursor_t             cursor_o,
+    output logic               [3:0] read_slot_o
 );
 
   responder_context_t c, n;
@@ -74,6 +94,69 @@ module gbn_responder_step
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
+  // READs
+
+  localparam int unsigned ReadBits = $clog2(Reads);
+
+  // With READ: the response of the cursor
+  logic [15:0] mtu;
+  logic last;  // no other response follows it
+  logic [15:0] bytes;
+  assign mtu   = 16'd1 << mtu_bits(c.configuration.mtu);
+  assign last  = cursor_i.left <= 32'(mtu);
+  assign bytes = last ? cursor_i.left[15:0] : mtu;
+
+  always_comb begin
+    case ({
+      cursor_i.begun, last
+    })
+      2'b00:   read_o.opcode = {ServiceRc, OpReadRespFirst};
+      2'b01:   read_o.opcode = {ServiceRc, OpReadRespOnly};
+      2'b10:   read_o.opcode = {ServiceRc, OpReadRespMid};
+      default: read_o.opcode = {ServiceRc, OpReadRespLast};
+    endcase
+    read_o.psn   = cursor_i.psn;
+    read_o.msn   = kept_i.msn;
+    read_o.again = psn_behind(cursor_i.psn, c.reads.top_psn);
+    read_o.va    = cursor_i.va;
+    read_o.key   = kept_i.rkey;
+    read_o.bytes = bytes;
+  end
+
+  // With a WALK: whether the READ that is kept is asked again, from its beginning or its inside
+  psn_t ahead;
+  logic [35:0] skipped;  // bytes of it that are not asked again
+  logic repeats, ended;  // ended: it was answered to its end
+  assign ahead = asked_i.psn - kept_i.psn;
+  assign skipped = 36'(ahead) << mtu_bits(c.configuration.mtu);
+  assign repeats = (ahead == '0 || skipped < 36'(kept_i.length)) && asked_i.rkey == kept_i.rkey &&
+      asked_i.va == kept_i.va + 64'(skipped) && 37'(skipped) + 37'(asked_i.length) <= 37'(kept_i.length);
+  assign ended = c.reads.head - search_index_i > c.reads.head - c.reads.done;
+
+  assign reread_o = '{
+          first_psn: asked_i.psn,
+          end_psn: asked_i.psn + psn_t'(read_responses(asked_i.length, c.configuration.mtu))
+      };
+
+  always_comb begin
+    kept_o      = '{psn: psn_i, va: facts_i.va, rkey: facts_i.rkey, length: facts_i.dma_len, msn: c.msn + 1'b1};
+    cursor_o    = '{psn: psn_i, va: facts_i.va, left: facts_i.dma_len, begun: 1'b0};
+    read_slot_o = 4'(c.reads.head[ReadBits-1:0]);
+    if (kind_i == ResponderRead) begin
+      cursor_o = '{
+          psn: cursor_i.psn + 1'b1,
+          va: cursor_i.va + 64'(bytes),
+          left: cursor_i.left - 32'(bytes),
+          begun: 1'b1
+      };
+      read_slot_o = facts_i.slot;
+    end else if (search_i) begin
+      cursor_o = '{psn: asked_i.psn, va: asked_i.va, left: asked_i.length, begun: 1'b0};
+      read_slot_o = 4'(search_index_i[ReadBits-1:0]);
+    end
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
   // Result of a packet in order; the first check that fails decides
 
   responder_note_e fate;
@@ -100,6 +183,11 @@ module gbn_responder_step
     response_valid_o   = 1'b0;
     completion_valid_o = 1'b0;
     post_o             = 1'b0;
+    search_o           = 1'b0;
+    read_valid_o       = 1'b0;
+    reread_valid_o     = 1'b0;
+    keep_o             = 1'b0;
+    move_o             = 1'b0;
     leave              = 1'b0;
 
     case (kind_i)
@@ -138,7 +226,10 @@ module gbn_responder_step
           end
         end else if (facts_i.duplicate) begin
           note_o = ResponderDuplicate;
-          if (c.owed == OwedNone) n.owed = OwedAck;
+          if (facts_i.read) begin
+            search_o = c.reads.kept != '0;
+            walk_o   = search_o;
+          end else if (c.owed == OwedNone) n.owed = OwedAck;
         end else begin
           note_o = fate;
           if (facts_i.start_over) begin
@@ -146,7 +237,20 @@ module gbn_responder_step
             leave          = 1'b1;
           end
           case (fate)
-            ResponderAccepted: begin
+            ResponderAccepted:
+            if (facts_i.read) begin
+              // Its responses acknowledge what came before it.
+              n.silent       = 1'b0;
+              n.expected_psn = psn_i + facts_i.responses;
+              n.owed         = OwedNone;
+              n.msn          = c.msn + 1'b1;
+              n.reads.head   = c.reads.head + 1'b1;
+              if (c.reads.kept != read_t'(Reads)) n.reads.kept = c.reads.kept + 1'b1;
+              if (c.reads.done == c.reads.head) n.reads.top_psn = psn_i;
+              n.reads.again[read_slot_o] = 1'b0;
+              keep_o = 1'b1;
+              move_o = 1'b1;
+            end else begin
               place_valid_o  = payload_bytes_i != '0;
               n.silent       = 1'b0;
               n.expected_psn = psn_i + 1'b1;
@@ -191,19 +295,40 @@ module gbn_responder_step
       end
 
       ResponderGrant: begin
-        if (c.owed == OwedNone) note_o = ResponderNothingOwed;
+        if (c.owed == OwedNone || facts_i.unanswered) note_o = ResponderNothingOwed;
         else begin
           response_valid_o = 1'b1;
           n.owed           = OwedNone;
         end
       end
 
+      ResponderSettle:
+      if (c.state == QpClosed) note_o = ResponderIgnored;
+      else n.reads.settled = c.reads.settled + 1'b1;
+
+      ResponderRead:
+      if (!facts_i.answerable) note_o = ResponderNothingOwed;
+      else if (c.state == QpError && !psn_behind(cursor_i.psn, c.expected_psn)) begin
+        // The QP has failed in front of it (REFUSE).
+        note_o        = ResponderNothingOwed;
+        n.reads.done  = c.reads.head;
+        n.reads.again = '0;
+      end else begin
+        read_valid_o = 1'b1;
+        move_o       = 1'b1;
+        if (!read_o.again) n.reads.top_psn = cursor_i.psn + 1'b1;
+        if (last && facts_i.rereads) n.reads.again[facts_i.slot] = 1'b0;
+        if (last && !facts_i.rereads) n.reads.done = c.reads.done + 1'b1;
+      end
+
       ResponderFail:
       if (c.state != QpReady) note_o = ResponderIgnored;
       else begin
-        n.state  = QpError;
-        n.status = StatusFlushed;
-        walk_o   = 1'b1;
+        n.state       = QpError;
+        n.status      = StatusFlushed;
+        n.reads.done  = c.reads.head;
+        n.reads.again = '0;
+        walk_o        = 1'b1;
       end
 
       ResponderRefuse:
@@ -221,7 +346,12 @@ module gbn_responder_step
 
       ResponderWalk:
       if (!own_i) note_o = ResponderIgnored;
-      else if (flush) begin
+      else if (search_i) begin
+        reread_valid_o = repeats;
+        move_o         = repeats;
+        walk_o         = !repeats && !search_last_i;
+        if (repeats && ended) n.reads.again[read_slot_o] = 1'b1;
+      end else if (flush) begin
         completion_valid_o = 1'b1;
         n.status           = StatusFlushed;
         n.tail             = c.tail + 1'b1;

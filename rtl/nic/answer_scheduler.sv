@@ -1,6 +1,8 @@
 // Answer arbiter: sends GRANTs to the responder for QPs that owe an answer, and holds two answers of each class until
 // they are sent. A paused class does not block the others, and one answer is here while another one is sent.
 //
+// A GRANT that was offered and that has to wait after all (`grant_drop_i`) is replaced by that of another QP.
+//
 // GRANTs of several QPs are under way at a time, of a QP one at most, and of a class no more than it has room for. What
 // a QP comes to owe meanwhile waits for its next GRANT.
 //
@@ -23,6 +25,7 @@ module answer_scheduler
     output logic              grant_valid_o,
     output logic [QpBits-1:0] grant_qp_o,
     input  logic              grant_ready_i,
+    input  logic              grant_drop_i,   // not with `grant_ready_i`
 
     input logic                   step_valid_i,      // step of a GRANT
     input logic      [QpBits-1:0] step_qp_i,
@@ -78,7 +81,7 @@ module answer_scheduler
       .valid_o  (grant_valid_o),
       .qp_o     (grant_qp_o),
       .ready_i  (grant_ready_i),
-      .drop_i   (1'b0)
+      .drop_i   (grant_drop_i)
   );
 
   assign take     = grant_valid_o && grant_ready_i;

@@ -21,6 +21,7 @@ module nic
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Wqes        = 16,
     parameter  int unsigned Recvs       = 16,
+    parameter  int unsigned Reads       = 16,
     parameter  int unsigned PeriodPs    = 5120,
     parameter  int unsigned QuantumNum  = 5,
     parameter  int unsigned QuantumDen  = 2,
@@ -272,11 +273,16 @@ module nic
   logic [7:0][QpBits-1:0] answer_head_qp;
   response_t [7:0] answer_response;
   logic [Counters-1:0] receive_event;
+  logic [Qps-1:0] answerable, sending;
+  logic respond_valid, respond_ready, reply_valid, reply_ready;
+  logic [QpBits-1:0] respond_qp, reply_qp;
+  reply_t reply;
 
   nic_receive #(
       .DataBytes  (DataBytes),
       .Qps        (Qps),
       .Recvs      (Recvs),
+      .Reads      (Reads),
       .BufferBytes(BufferBytes),
       .Regions    (Regions)
   ) u_receive (
@@ -337,6 +343,15 @@ module nic
       .answer_response_o (answer_response),
       .answer_coming_o   (answer_coming),
       .answer_pop_i      (answer_head_pop),
+      .answerable_o      (answerable),
+      .sending_i         (sending),
+      .read_valid_i      (respond_valid),
+      .read_qp_i         (respond_qp),
+      .read_ready_o      (respond_ready),
+      .reply_valid_o     (reply_valid),
+      .reply_qp_o        (reply_qp),
+      .reply_o           (reply),
+      .reply_ready_i     (reply_ready),
       .recv_valid_i,
       .recv_qp_i,
       .recv_i,
@@ -518,6 +533,15 @@ module nic
       .answer_response_i (answer_response),
       .answer_coming_i   (answer_coming),
       .answer_pop_o      (answer_head_pop),
+      .answerable_i      (answerable),
+      .sending_o         (sending),
+      .respond_valid_o   (respond_valid),
+      .respond_qp_o      (respond_qp),
+      .respond_ready_i   (respond_ready),
+      .reply_valid_i     (reply_valid),
+      .reply_qp_i        (reply_qp),
+      .reply_i           (reply),
+      .reply_ready_o     (reply_ready),
       .read_ahead_i      (settings.read_ahead),
       .read_valid_o,
       .read_tag_o,

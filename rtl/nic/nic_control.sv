@@ -185,6 +185,7 @@ module nic_control
           valid: settings_o.region_valid,
           local_write: settings_o.region_local_write,
           remote_write: settings_o.region_remote_write,
+          remote_read: settings_o.region_remote_read,
           tag: settings_o.region_tag,
           base: {settings_o.region_base_high, settings_o.region_base_low},
           length: {settings_o.region_length_high, settings_o.region_length_low}

@@ -17,6 +17,7 @@ module nic_receive
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Recvs       = 16,
+    parameter  int unsigned Reads       = 16,
     parameter  int unsigned BufferBytes = 131072,
     parameter  int unsigned Regions     = 256,
     localparam int unsigned QpBits      = $clog2(Qps),
@@ -99,6 +100,17 @@ module nic_receive
     output response_t [7:0]             answer_response_o,
     output logic      [7:0]             answer_coming_o,    // is about to come
     input  logic      [7:0]             answer_pop_i,
+
+    // READ responses, as in receive_engine
+    output logic   [   Qps-1:0] answerable_o,
+    input  logic   [   Qps-1:0] sending_i,
+    input  logic                read_valid_i,
+    input  logic   [QpBits-1:0] read_qp_i,
+    output logic                read_ready_o,
+    output logic                reply_valid_o,
+    output logic   [QpBits-1:0] reply_qp_o,
+    output reply_t              reply_o,
+    input  logic                reply_ready_i,
 
     // Host
     input  logic                     recv_valid_i,
@@ -378,6 +390,7 @@ module nic_receive
       .DataBytes  (DataBytes),
       .Qps        (Qps),
       .Recvs      (Recvs),
+      .Reads      (Reads),
       .Regions    (Regions),
       .BufferBytes(BufferBytes)
   ) u_engine (
@@ -445,6 +458,15 @@ module nic_receive
       .answer_response_o,
       .answer_coming_o,
       .answer_pop_i,
+      .answerable_o,
+      .sending_i,
+      .read_valid_i,
+      .read_qp_i,
+      .read_ready_o,
+      .reply_valid_o,
+      .reply_qp_o,
+      .reply_o,
+      .reply_ready_i,
       .event_o           (engine_event),
       .idle_o            (engine_idle)
   );

@@ -5,6 +5,8 @@
 // - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
 // - A work request waits while its ring is full.
 // - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
+// - READ responses come from the responder, one at a time, and take the way of requests: slots, account, selection.
+//   They go there in cycles without a SEND's step.
 //
 // Three clocks rest apart: that of the requester and what belongs to its steps, that of the slots and of what is
 // selected, both once per packet, and that of payload and frames, once per beat.
@@ -98,6 +100,17 @@ module nic_transmit
     input  logic      [7:0]             answer_coming_i,    // is about to come
     output logic      [7:0]             answer_pop_o,
 
+    // READ responses
+    input  logic   [   Qps-1:0] answerable_i,     // QPs that have one to be built
+    output logic   [   Qps-1:0] sending_o,        // QPs of which one is under way or waits for the wire
+    output logic                respond_valid_o,  // builds one
+    output logic   [QpBits-1:0] respond_qp_o,
+    input  logic                respond_ready_i,
+    input  logic                reply_valid_i,
+    input  logic   [QpBits-1:0] reply_qp_i,
+    input  reply_t              reply_i,
+    output logic                reply_ready_o,
+
     input  logic   [            8:0] read_ahead_i,
     output logic                     read_valid_o,
     output logic   [   SlotBits-1:0] read_tag_o,
@@ -142,11 +155,11 @@ module nic_transmit
   logic [2:0] kind;
   logic [QpBits-1:0] qp, send_qp;
   psn_t psn;
-  logic send_valid, send_ready, unused_turn_moves;
+  logic send_valid, send_ready, hold_send, stale_send, unused_turn_moves;
 
   assign want[FromCommand] = command_valid_i;
   assign want[FromAck]     = ack_valid_i && completion_room_i;
-  assign want[FromSend]    = send_valid;
+  assign want[FromSend]    = send_valid && !hold_send && !stale_send;
   assign want[FromFail]    = fail_valid_i && completion_room_i;
 
   logic [4:0][QpBits-1:0] want_qp;
@@ -272,6 +285,87 @@ module nic_transmit
 
   assign may_send = slot_free && account_room;
 
+  // Packets that go to slots and account: of SENDs, and of responses in the cycles without
+  logic
+      put,
+      put_packet,
+      response_over,
+      withdraw,
+      take_response,
+      responses_idle,
+      responses_move,
+      counted,
+      counted_response_q;
+  logic [15:0] counted_bytes;
+  logic [QpBits-1:0] put_qp;
+  request_t put_request;
+  logic [Qps-1:0] locked, under_way, waiting;
+
+  assign reply_ready_o = !send_step;
+  assign response_over = reply_valid_i && reply_ready_o && reply_i.over;
+  assign withdraw      = reply_valid_i && reply_ready_o && !reply_i.over;
+  assign put           = send_step || response_over;
+  assign put_packet    = send_step ? request_valid : reply_i.all;
+  assign put_qp        = send_step ? step_qp : reply_qp_i;
+
+  always_comb begin
+    put_request = request;
+    if (!send_step) begin
+      put_request               = '0;
+      put_request.opcode        = reply_i.response.opcode;
+      put_request.psn           = reply_i.response.psn;
+      put_request.again         = reply_i.response.again;
+      put_request.payload_bytes = reply_i.response.bytes;
+      put_request.local_va      = reply_i.response.va;
+      put_request.local_key     = reply_i.response.key;
+      put_request.imm           = {SyndromeAck, reply_i.response.msn};  // AETH
+    end
+  end
+
+  response_scheduler #(
+      .Qps(Qps)
+  ) u_responses (
+      .clk_i             (clk_requester),
+      .rst_i,
+      .answerable_i,
+      .paced_i           (dcqcn_on_i),
+      .eligible_i,
+      .locked_i          (locked),
+      .class_i,
+      .class_allowed_i   (class_free & ~paused_i),
+      .allowed_i         (may_send),
+      .request_i         (send_valid),
+      .sent_i            (send_ready),
+      .hold_o            (hold_send),
+      .take_o            (take_response),
+      .qp_o              (respond_qp_o),
+      .read_valid_o      (respond_valid_o),
+      .read_ready_i      (respond_ready_i),
+      .over_i            (response_over),
+      .under_way_o       (under_way),
+      .counted_i         (counted),
+      .counted_response_i(counted_response_q),
+      .counted_bytes_i   (counted_bytes),
+      .moves_o           (responses_move),
+      .idle_o            (responses_idle)
+  );
+
+  assign sending_o = under_way | waiting;
+
+  // A response has taken a slot since the send arbiter made its pick: perhaps that one's.
+  logic taken_q;
+
+  always_ff @(posedge clk_requester) begin
+    if (rst_i) taken_q <= 1'b0;
+    else taken_q <= send_valid && !send_ready && (taken_q || take_response);
+  end
+
+  assign stale_send = taken_q && !(slot_free && class_free[class_i[send_qp]]);
+
+  always_ff @(posedge clk_requester) begin
+    if (put) counted_response_q <= !send_step;
+  end
+
   send_scheduler #(
       .Qps(Qps)
   ) u_scheduler (
@@ -288,6 +382,10 @@ module nic_transmit
       .valid_o        (send_valid),
       .qp_o           (send_qp),
       .ready_i        (send_ready),
+      .stale_i        (stale_send),
+      .lock_i         (take_response),
+      .lock_qp_i      (respond_qp_o),
+      .locked_o       (locked),
       .release_i      (unlock),
       .release_qp_i   (unlock_qp),
       .idle_o         (scheduler_idle)
@@ -302,14 +400,16 @@ module nic_transmit
       .write_qp_i     (path_qp_i),
       .write_tags_i   (path_i.tags),
       .write_ipv6_i   (path_i.ipv6),
-      .step_valid_i   (send_step),
-      .step_qp_i      (step_qp),
-      .packet_i       (request_valid),
-      .opcode_i       (request.opcode),
-      .payload_bytes_i(request.payload_bytes),
+      .step_valid_i   (put),
+      .step_qp_i      (put_qp),
+      .packet_i       (put_packet),
+      .opcode_i       (put_request.opcode),
+      .payload_bytes_i(put_request.payload_bytes),
       .paced_i        (dcqcn_on_i),
-      .limited_i      (limited_i[step_qp]),
+      .limited_i      (limited_i[put_qp]),
       .room_o         (account_room),
+      .counted_o      (counted),
+      .counted_bytes_o(counted_bytes),
       .sent_valid_o,
       .bytes_valid_o,
       .qp_o           (sent_qp_o),
@@ -343,23 +443,30 @@ module nic_transmit
       .Qps      (Qps),
       .Slots    (Slots)
   ) u_slots (
-      .clk_i            (clk_slots),
-      .clk_beats_i      (clk_beats),
+      .clk_i                (clk_slots),
+      .clk_beats_i          (clk_beats),
       .rst_i,
-      .take_i           (send_ready),
-      .take_class_i     (class_i[send_qp]),
+      .take_i               (send_ready),
+      .take_class_i         (class_i[send_qp]),
+      .take_response_i      (take_response),
+      .take_response_class_i(class_i[respond_qp_o]),
       .class_open_i,
-      .free_o           (slot_free),
-      .class_free_o     (class_free),
-      .context_valid_i  (step_valid),
-      .context_qp_i     (step_qp),
-      .context_ready_i  (context_after.state == QpReady),
-      .context_una_i    (context_after.una_psn),
-      .context_next_i   (context_after.next_psn),
-      .step_valid_i     (send_step),
-      .packet_i         (request_valid),
-      .step_qp_i        (step_qp),
-      .request_i        (request),
+      .free_o               (slot_free),
+      .class_free_o         (class_free),
+      .context_valid_i      (step_valid),
+      .context_qp_i         (step_qp),
+      .context_ready_i      (context_after.state == QpReady),
+      .context_una_i        (context_after.una_psn),
+      .context_next_i       (context_after.next_psn),
+      .withdraw_i           (withdraw),
+      .withdraw_qp_i        (reply_qp_i),
+      .withdraw_all_i       (reply_i.all),
+      .withdraw_read_i      ('{first_psn: reply_i.response.psn, end_psn: reply_i.end_psn}),
+      .step_valid_i         (put),
+      .response_i           (!send_step),
+      .packet_i             (put_packet),
+      .step_qp_i            (put_qp),
+      .request_i            (put_request),
       .read_ahead_i,
       .read_valid_o,
       .read_tag_o,
@@ -369,23 +476,24 @@ module nic_transmit
       .data_tag_i,
       .data_last_i,
       .data_data_i,
-      .head_o           (head),
-      .head_slot_o      (head_slot),
-      .head_qp_o        (head_qp),
-      .head_bytes_o     (head_bytes),
-      .pop_i            (pop),
-      .info_o           (info),
-      .payload_read_i   (payload_read),
-      .payload_address_i(payload_address),
-      .payload_data_o   (payload_data),
-      .withdrawn_o      (withdrawn),
-      .asks_o           (asks),
-      .pop_asks_o       (popped),
+      .head_o               (head),
+      .head_slot_o          (head_slot),
+      .head_qp_o            (head_qp),
+      .head_bytes_o         (head_bytes),
+      .pop_i                (pop),
+      .info_o               (info),
+      .payload_read_i       (payload_read),
+      .payload_address_i    (payload_address),
+      .payload_data_o       (payload_data),
+      .withdrawn_o          (withdrawn),
+      .asks_o               (asks),
+      .sending_o            (waiting),
+      .pop_asks_o           (popped),
       .holds_o,
-      .release_i        (slot_release),
-      .release_slot_i   (slot_release_slot),
-      .moves_o          (slots_move),
-      .idle_o           (slots_idle)
+      .release_i            (slot_release),
+      .release_slot_i       (slot_release_slot),
+      .moves_o              (slots_move),
+      .idle_o               (slots_idle)
   );
 
   logic job_valid, job_ready;
@@ -566,7 +674,7 @@ module nic_transmit
     event_o[CountCnpsOut]     = cnp_ready_o;
     event_o[CountPfcOut]      = pfc_ready_o;
     event_o[CountRequestsOut] = request_valid;
-    event_o[CountResentOut]   = request_valid && request.again;
+    event_o[CountResentOut]   = put && put_packet && put_request.again;
     if (step_valid) begin
       event_o[CountNaksIn] = step_note == RequesterNak;
       event_o[CountRnrNaksIn] = step_note == RequesterRnr;
@@ -579,8 +687,8 @@ module nic_transmit
   end
 
   assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
-      !step_valid && scheduler_idle && account_idle && slots_idle && select_idle && reader_idle && door_idle &&
-      frames_idle;
+      !step_valid && scheduler_idle && responses_idle && !reply_valid_i && account_idle && slots_idle && select_idle &&
+      reader_idle && door_idle && frames_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a path that is
@@ -588,7 +696,7 @@ module nic_transmit
 
   clock_gate u_clk_requester (
       .clk_i,
-      .enable_i(rst_i || want != '0 || !requester_idle || left_valid || !scheduler_idle || !account_idle || path_write_i),
+      .enable_i(rst_i || want != '0 || !requester_idle || left_valid || !scheduler_idle || responses_move || !account_idle || path_write_i),
       .clk_o(clk_requester)
   );
 

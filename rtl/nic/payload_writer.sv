@@ -12,13 +12,15 @@
 //   with its answer (`invalidate_o`): no packet behind it is written there. A key that names no valid region is refused
 //   as a write is.
 // - A completion is issued after the last beat of its message was taken.
+// - READs that were accepted pass through the same queue: `settled_valid_o` says that all writes in front of one were
+//   taken. The memory of a READ response is checked as a write is, and goes no further (`responds_…`).
 // - An entry without payload takes one cycle.
 //
 //     cycle 0   step; the region table is asked
 //     cycle 2   its answer: a job for the reader, an entry for the head queue
 //     later     heads and beats are joined at the output
 //
-// Timing: `release_o` and `pass_o` depend on `write_ready_i` and `completion_ready_i`, `idle_o` on `step_valid_i` and
+// Timing: `release_o` and `pass_o` depend on `write_ready_i`, `completion_ready_i` and `settled_ready_i`, `idle_o` on `step_valid_i` and
 // `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
 module payload_writer
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
@@ -67,6 +69,12 @@ module payload_writer
     output logic [AddressBits-1:0]                  read_address_o,
     input  logic [DataBytes*8-1:0]                  read_data_i,
 
+    output logic              responds_o,       // a READ response two cycles ago: its memory is checked
+    output logic              responds_held_o,  // and may be read
+    output logic              settled_valid_o,
+    output logic [QpBits-1:0] settled_qp_o,
+    input  logic              settled_ready_i,
+
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
     output logic [           31:0] write_key_o,
@@ -109,7 +117,7 @@ module payload_writer
       .write_index_i     (region_index_i),
       .region_i,
       .ask_i             (step_valid_i),
-      .remote_i          (step_i.place.remote),
+      .use_i             (step_i.responds ? UseRemoteRead : step_i.place.remote ? UseRemoteWrite : UseLocalWrite),
       .key_i             (step_i.place.key),
       .va_i              (step_i.place.va),
       .bytes_i           (32'(step_i.place.bytes)),
@@ -148,13 +156,15 @@ module payload_writer
   assign barred = barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
-  assign writable = allowed || !step_q[1].write;
+  assign writable = allowed || !(step_q[1].write || (step_q[1].responds && step_q[1].place.bytes != '0));
   assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
   assign write = asked_q[1] && step_q[1].write && held;
-  assign refused = asked_q[1] && (step_q[1].write || invalidates) && !held;
+  assign refused = asked_q[1] && (step_q[1].write || step_q[1].responds || invalidates) && !held;
   assign bars_o = refused && !barred;
   assign bars_remote_o = step_q[1].place.remote || writable;
-  assign refused_o = refused;
+  assign refused_o = refused && !step_q[1].responds;
+  assign responds_o = asked_q[1] && step_q[1].responds;
+  assign responds_held_o = held;
   assign barred_o = barred_q;
   assign spoilt = spoilt_q[qp_q[1]] || (bars_o && !bars_remote_o);
 
@@ -283,7 +293,13 @@ module payload_writer
   assign completion_qp_o    = head_qp;
   assign completion_o       = head.completion;
 
-  assign head_ready         = head.completion_valid ? written && completion_ready_i : !head.write || last_beat;
+  assign settled_valid_o    = head_valid && head.reads;
+  assign settled_qp_o       = head_qp;
+
+  always_comb begin
+    if (head.reads) head_ready = settled_ready_i;
+    else head_ready = head.completion_valid ? written && completion_ready_i : !head.write || last_beat;
+  end
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
@@ -306,7 +322,7 @@ module payload_writer
   assign release_beats_o = beats_t'(release_rounded[$left(release_rounded):BeatBits]);
 
   logic unused_rounded;
-  assign unused_rounded = ^{rounded, release_rounded, step_q[1].beat, head.beat};
+  assign unused_rounded = ^{rounded, release_rounded, step_q[1].beat, head.beat, head.responds};
 
   // The queues offer a word in the second cycle after it came or the one before it left.
   logic queues_q, queues;

@@ -2,7 +2,7 @@
 // answers.
 //
 // - The responder's events are arbitrated round robin: commands, receive buffers, packets, grants, failures of the
-//   send side, refusals.
+//   send side, refusals, READs whose turn to be answered has come, READ responses.
 // - The verdict on a write comes before its answer. The region of a packet's payload is checked after the packet's step;
 //   if the payload cannot be written, the responder gets REFUSE, and what it answers for the QP until then is discarded.
 //   An answer cannot overtake the verdict: a GRANT is stepped at least two cycles after the packet before it, and the
@@ -11,6 +11,9 @@
 //   buffer waits while its ring is full.
 // - While packets wait, and while they pile up (`backlog_i`), at most one grant per `PacketsPerGrant` packets is
 //   requested: a QP's packet and its receive buffer take three cycles, and the shortest packets come every 3.28 cycles.
+// - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it. Its memory is
+//   checked as that of a write is, and a refusal is told in the same way. No ACK or NAK of a QP is granted while one of
+//   its responses is to be sent, here or behind (`sending_i`): none goes past a response.
 //
 // Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
 // payload that is written, once per beat.
@@ -22,6 +25,7 @@ module receive_engine
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Recvs       = 16,
+    parameter  int unsigned Reads       = 16,
     parameter  int unsigned Regions     = 256,
     parameter  int unsigned BufferBytes = 131072,
     localparam int unsigned QpBits      = $clog2(Qps),
@@ -107,6 +111,17 @@ module receive_engine
     output logic      [7:0]             answer_coming_o,
     input  logic      [7:0]             answer_pop_i,
 
+    // READ responses
+    output logic   [   Qps-1:0] answerable_o,   // QPs that have one to be built
+    input  logic   [   Qps-1:0] sending_i,      // QPs of which one is under way or waits for the wire
+    input  logic                read_valid_i,   // builds one
+    input  logic   [QpBits-1:0] read_qp_i,
+    output logic                read_ready_o,
+    output logic                reply_valid_o,
+    output logic   [QpBits-1:0] reply_qp_o,
+    output reply_t              reply_o,
+    input  logic                reply_ready_i,
+
     output logic [Counters-1:0] event_o,
     output logic                idle_o
 );
@@ -122,16 +137,19 @@ module receive_engine
     FromPacket  = 3'd2,
     FromGrant   = 3'd3,
     FromFail    = 3'd4,
-    FromRefuse  = 3'd5
+    FromRefuse  = 3'd5,
+    FromSettle  = 3'd6,
+    FromRead    = 3'd7
   } from_e;
 
-  logic [5:0] wish, grant;
+  logic [7:0] wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready, room, recv_room, carried_ready;
-  logic [2:0] kind;
+  logic [3:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
   logic grant_valid, may_take, packet_wish, refuse_valid;
-  logic [QpBits-1:0] refuse_qp;
+  logic settled_valid, behind_read;
+  logic [QpBits-1:0] refuse_qp, settled_qp;
   refusal_t refusal;
   logic [4:0] refusals;  // that wait
 
@@ -162,16 +180,18 @@ module receive_engine
   logic [5:0] packets_q;  // packets since the last grant; saturates
 
   assign wish[FromCommand] = command_valid_i;
-  assign wish[FromRecv]    = recv_valid_i && room && recv_room;
-  assign may_take          = room && carried_ready && refusals < 5'd8;
-  assign packet_wish       = packet_valid && may_take;
-  assign wish[FromPacket]  = packet_wish;
-  assign wish[FromGrant]   = grant_valid && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
-  assign wish[FromFail]    = fail_valid_i && room;
-  assign wish[FromRefuse]  = refuse_valid && room;
+  assign wish[FromRecv] = recv_valid_i && room && recv_room;
+  assign may_take = room && carried_ready && refusals < 5'd8;
+  assign packet_wish = packet_valid && may_take;
+  assign wish[FromPacket] = packet_wish;
+  assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
+  assign wish[FromFail] = fail_valid_i && room;
+  assign wish[FromRefuse] = refuse_valid && room;
+  assign wish[FromSettle] = settled_valid;
+  assign wish[FromRead] = read_valid_i;
 
   round_robin_arbiter #(
-      .Count(6)
+      .Count(8)
   ) u_turn (
       .clk_i    (clk_responder),
       .rst_i,
@@ -199,6 +219,8 @@ module receive_engine
       FromPacket: {kind, qp} = {ResponderPacket, packet_qp};
       FromFail:   {kind, qp} = {ResponderFail, fail_qp_i};
       FromRefuse: {kind, qp} = {ResponderRefuse, refuse_qp};
+      FromSettle: {kind, qp} = {ResponderSettle, settled_qp};
+      FromRead:   {kind, qp} = {ResponderRead, read_qp_i};
       default:    {kind, qp} = {ResponderGrant, grant_qp};
     endcase
   end
@@ -208,6 +230,7 @@ module receive_engine
   assign packet_taken    = grant[FromPacket] && event_ready;
   assign packet_ready_o  = packet_taken ? part : '0;
   assign fail_ready_o    = grant[FromFail] && event_ready;
+  assign read_ready_o    = grant[FromRead] && event_ready;
 
   logic step_valid, place_valid, response_valid, completion_valid;
   responder_kind_e step_kind;
@@ -216,13 +239,17 @@ module receive_engine
   place_t place;
   response_t response;
   completion_t completion;
-  logic [Qps-1:0] owed;
+  logic [Qps-1:0] owed, unused_reads_wait;
   logic responder_idle;
   responder_context_t step_context;
+  logic accepts_read, read_valid, reread_valid;
+  read_response_t read;
+  reread_t reread;
 
   gbn_responder #(
       .Qps  (Qps),
-      .Recvs(Recvs)
+      .Recvs(Recvs),
+      .Reads(Reads)
   ) u_responder (
       .clk_i                (clk_responder),
       .rst_i,
@@ -248,7 +275,14 @@ module receive_engine
       .response_o           (response),
       .completion_valid_o   (completion_valid),
       .completion_o         (completion),
+      .accepts_read_o       (accepts_read),
+      .read_valid_o         (read_valid),
+      .read_o               (read),
+      .reread_valid_o       (reread_valid),
+      .reread_o             (reread),
       .owed_o               (owed),
+      .reads_wait_o         (unused_reads_wait),
+      .reads_answerable_o   (answerable_o),
       .idle_o               (responder_idle)
   );
 
@@ -294,20 +328,23 @@ module receive_engine
   work_off_t work_off;
 
   always_comb begin
-    work_off                  = '0;
-    work_off.packet           = packet_step;
-    work_off.class_of         = carried.class_of;
-    work_off.part             = carried.part;
-    work_off.frame_bytes      = carried.frame_bytes;
-    work_off.payload_bytes    = carried.payload_bytes;
-    work_off.beat             = carried.beat;
-    work_off.write            = packet_step && place_valid;
-    work_off.place            = place;
+    work_off               = '0;
+    work_off.packet        = packet_step;
+    work_off.class_of      = carried.class_of;
+    work_off.part          = carried.part;
+    work_off.frame_bytes   = carried.frame_bytes;
+    work_off.payload_bytes = carried.payload_bytes;
+    work_off.beat          = carried.beat;
+    work_off.write         = packet_step && place_valid;
+    work_off.reads         = packet_step && accepts_read;
+    work_off.responds      = read_valid;
+    work_off.place         = place;
+    if (read_valid) work_off.place = '{va: read.va, key: read.key, remote: 1'b1, bytes: read.bytes[14:0]};
     work_off.completion_valid = completion_valid;
     work_off.completion       = completion;
   end
 
-  logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote;
+  logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
   logic [Qps-1:0] barred;
 
   payload_writer #(
@@ -317,28 +354,33 @@ module receive_engine
       .Regions    (Regions),
       .BufferBytes(BufferBytes)
   ) u_writer (
-      .clk_i        (clk_responder),
-      .clk_beats_i  (clk_beats),
+      .clk_i          (clk_responder),
+      .clk_beats_i    (clk_beats),
       .rst_i,
       .region_write_i,
       .region_index_i,
       .region_i,
       .invalidate_o,
       .invalidate_index_o,
-      .unbar_i      (step_valid && step_kind == ResponderRefuse),
-      .unbar_qp_i   (step_qp),
-      .forget_i     (discard_i),
-      .forget_qp_i  (command_qp_i),
+      .unbar_i        (step_valid && step_kind == ResponderRefuse),
+      .unbar_qp_i     (step_qp),
+      .forget_i       (discard_i),
+      .forget_qp_i    (command_qp_i),
       .pass_o,
       .count_o,
-      .step_valid_i (step_valid && (packet_step || completion_valid)),
-      .step_qp_i    (step_qp),
-      .step_i       (work_off),
-      .room_o       (room),
-      .refused_o    (refused),
-      .bars_o       (bars),
-      .bars_remote_o(bars_remote),
-      .barred_o     (barred),
+      .step_valid_i   (step_valid && (packet_step || completion_valid || read_valid)),
+      .step_qp_i      (step_qp),
+      .step_i         (work_off),
+      .room_o         (room),
+      .refused_o      (refused),
+      .bars_o         (bars),
+      .bars_remote_o  (bars_remote),
+      .barred_o       (barred),
+      .responds_o     (responds),
+      .responds_held_o(responds_held),
+      .settled_valid_o(settled_valid),
+      .settled_qp_o   (settled_qp),
+      .settled_ready_i(grant[FromSettle] && event_ready),
       .first_i,
       .last_i,
       .read_o,
@@ -362,9 +404,9 @@ module receive_engine
       .completion_qp_o,
       .completion_o,
       .completion_ready_i,
-      .moves_o      (writer_moves),
-      .beats_move_o (writer_beats_move),
-      .idle_o       (writer_idle)
+      .moves_o        (writer_moves),
+      .beats_move_o   (writer_beats_move),
+      .idle_o         (writer_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -380,15 +422,15 @@ module receive_engine
   refused_t [1:0] refused_q;
   logic refusals_ready, checked, checked_q;
 
-  assign refused_d = '{
-          qp: step_qp,
-          refusal: '{
-              psn: step_context.expected_psn - 1'b1,
-              msn: step_context.msn - 24'(!step_context.under_way),
-              remote: 1'b0
-          }
-      };
-  assign checked = place_valid || completion_valid;  // the steps that the check may refuse are among these
+  always_comb begin
+    refused_d.qp             = step_qp;
+    refused_d.refusal.psn    = step_context.expected_psn - 1'b1;
+    refused_d.refusal.msn    = step_context.msn - 24'(!step_context.under_way);
+    refused_d.refusal.remote = 1'b0;
+    if (read_valid) {refused_d.refusal.psn, refused_d.refusal.msn} = {read.psn, read.msn - 1'b1};
+  end
+
+  assign checked = place_valid || completion_valid || read_valid;  // the steps that the check may refuse are among these
 
   always_ff @(posedge clk_responder) begin
     if (rst_i) checked_q <= 1'b0;
@@ -423,24 +465,88 @@ module receive_engine
   assign refusing_o = refusals != '0;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
+  // What becomes of READ events, behind the check of their memory; and withdrawals, as they come between them
+
+  typedef struct packed {
+    logic [QpBits-1:0] qp;
+    reply_t            reply;
+  } told_t;
+
+  logic tell, replies_ready, replies_idle;
+  logic [1:0] tell_q;
+  told_t told_d, told_in;
+  told_t [1:0] told_q;
+  logic  [2:0] replies;
+
+  assign tell = step_valid && (step_kind inside {ResponderRead, ResponderOpen, ResponderClose} || reread_valid);
+
+  always_comb begin
+    told_d    = '0;
+    told_d.qp = step_qp;
+    if (tell) begin
+      told_d.reply.over     = step_kind == ResponderRead;
+      told_d.reply.all      = read_valid || !reread_valid;
+      told_d.reply.end_psn  = reread.end_psn;
+      told_d.reply.response = read;
+      if (step_kind == ResponderRead) told_d.reply.all = read_valid;
+      else told_d.reply.response.psn = reread.first_psn;
+    end
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) tell_q <= '0;
+    else tell_q <= {tell_q[0], tell};
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (tell) told_q[0] <= told_d;
+    if (tell_q[0]) told_q[1] <= told_q[0];
+  end
+
+  always_comb begin
+    told_in = told_q[1];
+    if (responds && !responds_held) told_in.reply.all = 1'b0;
+  end
+
+  fifo #(
+      .Width($bits(told_t)),
+      .Depth(4)
+  ) u_replies (
+      .clk_i  (clk_responder),
+      .rst_i,
+      .valid_i(tell_q[1]),
+      .ready_o(replies_ready),
+      .data_i (told_in),
+      .valid_o(reply_valid_o),
+      .ready_i(reply_ready_i),
+      .data_o ({reply_qp_o, reply_o}),
+      .count_o(replies)
+  );
+
+  assign replies_idle = !tell && tell_q == '0 && replies == '0;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
   // Answers
 
   logic answers_idle, answer_valid;
 
   assign answer_valid = response_valid && !barred[step_qp] && !(bars && refused_q[1].qp == step_qp);
 
+  assign behind_read  = sending_i[grant_qp];
+
   answer_scheduler #(
       .Qps(Qps)
   ) u_answers (
       .clk_i           (clk_responder),
       .rst_i,
-      .owed_i          (owed),
+      .owed_i          (owed & ~sending_i),
       .class_i         (answer_class_i),
       .discard_i,
       .discard_qp_i    (command_qp_i),
       .grant_valid_o   (grant_valid),
       .grant_qp_o      (grant_qp),
       .grant_ready_i   (grant[FromGrant] && event_ready),
+      .grant_drop_i    (behind_read),
       .step_valid_i    (step_valid && step_kind == ResponderGrant),
       .step_qp_i       (step_qp),
       .response_valid_i(answer_valid),
@@ -479,10 +585,11 @@ module receive_engine
       event_o[CountNaksOut]    = response.syndrome == SyndromeSequence;
       event_o[CountRnrNaksOut] = response.syndrome[7:5] == SyndromeRnr[7:5];
     end
+    if (read_valid) event_o[CountAnswersOut] = !barred[step_qp];
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
-      !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle;
+      !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle && replies_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks
@@ -490,7 +597,7 @@ module receive_engine
   clock_gate u_clk_responder (
       .clk_i,
       .enable_i(rst_i || wish != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
-          writer_moves || !answers_idle),
+          writer_moves || !answers_idle || !replies_idle),
       .clk_o(clk_responder)
   );
 
@@ -511,6 +618,12 @@ module receive_engine
     if (!rst_i)
       assert (!bars || refusals_ready)
       else $error("receive_engine: a refusal that has no room");
+    if (!rst_i)
+      assert (!tell_q[1] || replies_ready)
+      else $error("receive_engine: a reply that has no room");
+    if (!rst_i)
+      assert (!responds || (tell_q[1] && told_q[1].reply.over))
+      else $error("receive_engine: a response without its reply");
   end
 
 endmodule

@@ -1,4 +1,4 @@
-// Table of registered memory regions. Checks an access: region valid, tag of the key right, write access granted, va to
+// Table of registered memory regions. Checks an access: region valid, tag of the key right, this use granted, va to
 // va + bytes − 1 inside the region. Also tells whether a second key names a valid region that a peer may write, which
 // SEND with invalidate needs: a peer invalidates only what it has a right to (IBTA volume 1, 10.6.7.2).
 //
@@ -23,7 +23,7 @@ module region_table
     input region_t                 region_i,
 
     input  logic        ask_i,
-    input  logic        remote_i,      // 1: WRITE of a peer; 0: receive buffer
+    input  use_e        use_i,
     input  logic [31:0] key_i,
     input  logic [63:0] va_i,
     input  logic [31:0] bytes_i,
@@ -82,7 +82,8 @@ module region_table
 
   // Stage 1: the region is read; compare it with the key. What is written in the cycle of a read or behind it comes too
   // late for it.
-  logic ask_q, remote_q, late_q, other_late_q;
+  logic ask_q, late_q, other_late_q;
+  use_e use_q;
   logic [31:0] key_q, bytes_q, other_key_q;
   logic [63:0] va_q, offset;
 
@@ -95,7 +96,7 @@ module region_table
 
   always_ff @(posedge clk_i) begin
     if (ask_i) begin
-      remote_q     <= remote_i;
+      use_q        <= use_i;
       key_q        <= key_i;
       bytes_q      <= bytes_i;
       va_q         <= va_i;
@@ -109,6 +110,15 @@ module region_table
   assign late       = late_q || (write_i && write_index_i == key_q[8+:IndexBits]);
   assign other_late = other_late_q || (write_i && write_index_i == other_key_q[8+:IndexBits]);
 
+  logic granted;  // the region may be used so
+  always_comb begin
+    case (use_q)
+      UseLocalWrite:  granted = region.local_write;
+      UseRemoteWrite: granted = region.remote_write;
+      default:        granted = region.remote_read;
+    endcase
+  end
+
   // Stage 2: compare the range.
   logic named_q, other_named_q;
   logic [IndexBits-1:0] index_q, other_index_q;
@@ -118,8 +128,7 @@ module region_table
 
   always_ff @(posedge clk_i) begin
     if (ask_q) begin
-      named_q       <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions &&
-          (remote_q ? region.remote_write : region.local_write) && va_q >= region.base && !late;
+      named_q <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions && granted && va_q >= region.base && !late;
       index_q <= key_q[8+:IndexBits];
       offset_q <= offset;
       length_q <= region.length;

@@ -95,7 +95,7 @@ module rx_classify
       .write_index_i(region_index_i),
       .region_i,
       .ask_i        (done_valid_i),
-      .remote_i     (1'b1),
+      .use_i        (bth_i.opcode[4:0] == OpReadRequest ? UseRemoteRead : UseRemoteWrite),
       .key_i        (ext_i.rkey),
       .va_i         (ext_i.va),
       .bytes_i      (ext_i.dma_len),

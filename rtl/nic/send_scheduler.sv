@@ -4,7 +4,9 @@
 // replaced if there is another QP: its packet would have to wait for the steps that are under way. It is not starved,
 // because it is outside in one of three cycles at least, and in the pipeline only for what its own packets cause.
 //
-// A granted QP is locked until `release_i`. By then its packet has been accounted for in window and limiter, so that
+// A pick whose slot a READ response has taken (`stale_i`) waits, and is replaced if there is another QP.
+//
+// A granted QP is locked until `release_i`, and so is one whose READ response is granted (`lock_i`). By then its packet has been accounted for in window and limiter, so that
 // neither is exceeded. Up to two releases per cycle.
 //
 // Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers.
@@ -30,6 +32,11 @@ module send_scheduler
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
+
+    input  logic              stale_i,    // not with `ready_i`
+    input  logic              lock_i,
+    input  logic [QpBits-1:0] lock_qp_i,
+    output logic [   Qps-1:0] locked_o,
 
     input logic [1:0]             release_i,
     input logic [1:0][QpBits-1:0] release_qp_i,
@@ -65,7 +72,7 @@ module send_scheduler
       .valid_o,
       .qp_o,
       .ready_i,
-      .drop_i(entered)
+      .drop_i(entered || stale_i)
   );
 
   assign entered = (inside_valid_i[0] && inside_qp_i[0] == qp_o) || (inside_valid_i[1] && inside_qp_i[1] == qp_o);
@@ -75,6 +82,7 @@ module send_scheduler
     locked_d = locked_q;
     for (int unsigned r = 0; r < 2; r++) if (release_i[r]) locked_d[release_qp_i[r]] = 1'b0;
     if (take) locked_d[qp_o] = 1'b1;
+    if (lock_i) locked_d[lock_qp_i] = 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -82,6 +90,7 @@ module send_scheduler
     else locked_q <= locked_d;
   end
 
-  assign idle_o = request == '0 && !valid_o && release_i == '0;
+  assign locked_o = locked_q;
+  assign idle_o   = request == '0 && !valid_o && release_i == '0 && !lock_i;
 
 endmodule

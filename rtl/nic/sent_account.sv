@@ -25,7 +25,7 @@ module sent_account
     input logic [       1:0] write_tags_i,
     input logic              write_ipv6_i,
 
-    input  logic              step_valid_i,     // step of a SEND
+    input  logic              step_valid_i,     // step of a SEND, or what became of a READ response
     input  logic [QpBits-1:0] step_qp_i,
     input  logic              packet_i,         // the step made a packet
     input  logic [       7:0] opcode_i,
@@ -33,6 +33,8 @@ module sent_account
     input  logic              paced_i,
     input  logic              limited_i,        // the step's QP is limited
     output logic              room_o,
+    output logic              counted_o,        // the packet of the cycle before
+    output logic [      15:0] counted_bytes_o,  // on the wire
 
     output logic              sent_valid_o,   // to rate_limiter
     output logic              bytes_valid_o,  // to dcqcn_rp
@@ -53,7 +55,7 @@ module sent_account
   // Length of the packet on the wire
   logic [2:0] path_bits;
   logic holds;  // the QP waits for the limiter
-  logic step_q, packet_q, holds_q;
+  logic step_q, counted_q, packet_q, holds_q;
   logic [QpBits-1:0] qp_q;
   logic [15:0] inner_q, frame;  // BTH to ICRC
   ext_layout_t layout;
@@ -81,6 +83,7 @@ module sent_account
 
   always_ff @(posedge clk_i) begin
     if (step_valid_i) begin
+      counted_q <= packet_i;
       packet_q <= packet_i && paced_i;
       holds_q <= holds;
       qp_q <= step_qp_i;
@@ -97,6 +100,9 @@ module sent_account
     if (frame < 16'(MinFrameBytes)) frame = 16'(MinFrameBytes);
     frame += 16'(WireOverhead);
   end
+
+  assign counted_o       = step_q && counted_q;
+  assign counted_bytes_o = frame;
 
   logic valid, ready, pop, held, sent_done_q, bytes_done_q;
   logic [$clog2(Depth + 1)-1:0] count;

@@ -1,5 +1,6 @@
-// Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests. A paused class is
-// skipped. Answers, and requests, of several classes that are ready take turns by QP. Counts the IPv4 identification.
+// Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests and READ responses. A paused
+// class is skipped. Answers, and packets in slots, of several classes that are ready take turns by QP. Counts the IPv4
+// identification.
 //
 // A request waits also for an answer that is a few cycles away (`answer_coming_i`): answers come more slowly than the
 // shortest of them are sent, and each would wait for a request of 4 KiB. A request that waits lets at most
@@ -262,16 +263,18 @@ module transmit_select
         desc_d.ext.original = response_q.original;
       end
       default: begin
-        desc_d.bth.opcode    = request_i.opcode;
-        desc_d.bth.psn       = request_i.psn;
-        desc_d.bth.ack_req   = request_i.ack_req;
-        desc_d.bth.solicited = request_i.solicited;
-        desc_d.ext.va        = request_i.va;
-        desc_d.ext.rkey      = request_i.rkey;
-        desc_d.ext.dma_len   = request_i.dma_len;
-        desc_d.ext.imm       = request_i.imm;
-        desc_d.ext.swap_add  = request_i.swap_add;
-        desc_d.ext.compare   = request_i.compare;
+        desc_d.bth.opcode                     = request_i.opcode;
+        desc_d.bth.psn                        = request_i.psn;
+        desc_d.bth.ack_req                    = request_i.ack_req;
+        desc_d.bth.solicited                  = request_i.solicited;
+        desc_d.ext.va                         = request_i.va;
+        desc_d.ext.rkey                       = request_i.rkey;
+        desc_d.ext.dma_len                    = request_i.dma_len;
+        desc_d.ext.imm                        = request_i.imm;
+        // A READ response has its AETH there.
+        {desc_d.ext.syndrome, desc_d.ext.msn} = request_i.imm;
+        desc_d.ext.swap_add                   = request_i.swap_add;
+        desc_d.ext.compare                    = request_i.compare;
       end
     endcase
   end

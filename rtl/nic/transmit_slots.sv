@@ -1,8 +1,10 @@
-// Slots for request packets whose payload is being fetched, one packet per slot, handed on in the order of grants
+// Slots for requests and READ responses whose payload is being fetched, one packet per slot, handed on in the order of grants
 // within a class.
 //
 // - Grant: `take_i` takes a slot while `free_o` is 1. The step of the grant, three cycles later, fills or frees it
 //   (`step_valid_i`, in the order of grants).
+// - A response takes its slot by itself (`take_response_i`), one at a time, and fills or frees it as a step does, with
+//   `response_i`. The owner has no two of these in one cycle.
 // - Fetch: the payload is requested by DMA with tag = slot and comes in beats. A packet is ready when its last beat
 //   has arrived. With `read_ahead_i` other than 0, no read is offered while so many units of 256 bytes are still to
 //   come. The read of a packet that is withdrawn before it was offered is left out.
@@ -16,7 +18,9 @@
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
-// - `asks_o`: QPs with a packet here that asks for an ACK.
+//   Responses are withdrawn by themselves, because they have a PSN space of their own: all of a QP, or those of a READ
+//   that is asked again (`withdraw_…`). If one of a later READ waits here, that one would be lost, and all stay.
+// - `asks_o`: QPs with a packet here that asks for an ACK. `sending_o`: with a READ response that waits for the wire.
 //
 // Timing: `class_free_o` depends on `class_open_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
 // cycle; all other outputs are registers or depend on registers only.
@@ -38,6 +42,8 @@ module transmit_slots
 
     input  logic         take_i,
     input  class_t       take_class_i,
+    input  logic         take_response_i,        // not with `take_i`
+    input  class_t       take_response_class_i,
     input  logic   [7:0] class_open_i,
     output logic         free_o,
     output logic   [7:0] class_free_o,
@@ -48,8 +54,14 @@ module transmit_slots
     input psn_t              context_una_i,    // oldest PSN that is not acknowledged
     input psn_t              context_next_i,   // next PSN to be granted
 
-    input logic                  step_valid_i,  // step of a SEND
-    input logic                  packet_i,      // the step made a packet
+    input logic                 withdraw_i,
+    input logic    [QpBits-1:0] withdraw_qp_i,
+    input logic                 withdraw_all_i,
+    input reread_t              withdraw_read_i, // unless all
+
+    input logic                  step_valid_i,  // step of a SEND, or what became of a READ response
+    input logic                  response_i,
+    input logic                  packet_i,      // there is a packet
     input logic     [QpBits-1:0] step_qp_i,
     input request_t              request_i,
 
@@ -77,6 +89,7 @@ module transmit_slots
 
     output logic           withdrawn_o,
     output logic [Qps-1:0] asks_o,
+    output logic [Qps-1:0] sending_o,
     output logic           pop_asks_o,   // the popped packet asks for an ACK
     output logic [Qps-1:0] holds_o,      // QPs that have a slot
 
@@ -116,9 +129,9 @@ module transmit_slots
   end
 
   // Grants whose step has not come yet
-  logic granted_valid, granted_ready;
-  logic [SlotBits-1:0] granted_slot;
-  class_t granted_class;
+  logic granted_valid, granted_ready, reserved_q;
+  logic [SlotBits-1:0] granted_slot, step_slot, reserved_slot_q;
+  class_t granted_class, step_class, reserved_class_q;
   logic [CountBits-1:0] granted;
 
   fifo #(
@@ -131,10 +144,21 @@ module transmit_slots
       .ready_o(granted_ready),
       .data_i ({next_free, take_class_i}),
       .valid_o(granted_valid),
-      .ready_i(step_valid_i),
-      .data_o ({granted_slot, granted_class}),
+      .ready_i(step_valid_i && !response_i),
+      .data_o ({step_slot, step_class}),
       .count_o(granted)
   );
+
+  assign {granted_slot, granted_class} = response_i ? {reserved_slot_q, reserved_class_q} : {step_slot, step_class};
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) reserved_q <= 1'b0;
+    else reserved_q <= take_response_i || (reserved_q && !(step_valid_i && response_i));
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take_response_i) {reserved_slot_q, reserved_class_q} <= {next_free, take_response_class_i};
+  end
 
   logic fill, empty;
   assign fill      = step_valid_i && packet_i;
@@ -144,6 +168,7 @@ module transmit_slots
   // State of a slot: filled (has a packet, until its release), queued (waits to be popped), unwanted (withdrawn,
   // still in its queue), draining (withdrawn, data still to come).
   logic [Slots-1:0] filled_q, filled_d, queued_q, queued_d, unwanted_q, unwanted_d, draining_q, draining_d, asks_q;
+  logic [Slots-1:0] response_q;  // READ responses
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
@@ -152,6 +177,18 @@ module transmit_slots
   logic [SlotBits-1:0] done_tag;  // slot for which no more data is to come
   logic [3:0] freed;
   logic [3:0][SlotBits-1:0] freed_slot;
+
+  // A response of a later READ waits here.
+  logic later;
+  always_comb begin
+    later = 1'b0;
+    if (withdraw_i && !withdraw_all_i)
+      for (int unsigned s = 0; s < Slots; s++)
+      if (queued_q[s] && !unwanted_q[s] && response_q[s] && qp_q[s] == withdraw_qp_i && !psn_behind(
+              psn_q[s], withdraw_read_i.end_psn
+          ))
+        later = 1'b1;
+  end
 
   assign dropped = drop != '0;
   assign freed = {
@@ -170,14 +207,20 @@ module transmit_slots
     draining_d = draining_q;
     if (context_valid_i)
       for (int unsigned s = 0; s < Slots; s++) begin
-        if (queued_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
+        if (queued_q[s] && !response_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
                 psn_q[s], context_una_i
             ) || !psn_behind(
                 psn_q[s], context_next_i
             )))
           unwanted_d[s] = 1'b1;
       end
-    if (take_i) used_d[next_free] = 1'b1;
+    if (withdraw_i && !later)
+      for (int unsigned s = 0; s < Slots; s++)
+      if (queued_q[s] && response_q[s] && qp_q[s] == withdraw_qp_i && (withdraw_all_i || !psn_behind(
+              psn_q[s], withdraw_read_i.first_psn
+          )))
+        unwanted_d[s] = 1'b1;
+    if (take_i || take_response_i) used_d[next_free] = 1'b1;
     if (step_free) used_d[granted_slot] = 1'b0;
     if (pop_i != '0) queued_d[pop_slot] = 1'b0;
     if (dropped) begin
@@ -224,15 +267,18 @@ module transmit_slots
       qp_q[granted_slot]    <= step_qp_i;
       psn_q[granted_slot]   <= request_i.psn;
       asks_q[granted_slot]  <= request_i.ack_req;
+      response_q[granted_slot] <= response_i;
     end
   end
 
   always_comb begin
-    asks_o  = '0;
-    holds_o = '0;
+    asks_o    = '0;
+    holds_o   = '0;
+    sending_o = '0;
     for (int unsigned s = 0; s < Slots; s++) begin
       if (filled_q[s]) holds_o[qp_q[s]] = 1'b1;
       if (filled_q[s] && !unwanted_q[s] && asks_q[s]) asks_o[qp_q[s]] = 1'b1;
+      if (queued_q[s] && !unwanted_q[s] && response_q[s]) sending_o[qp_q[s]] = 1'b1;
     end
   end
 
@@ -252,13 +298,13 @@ module transmit_slots
 
   always_ff @(posedge clk_i) begin
     if (rst_i) taken_q <= '0;
-    else taken_q <= taken_q + CountBits'(take_i) - CountBits'($countones(gone_q));
+    else taken_q <= taken_q + CountBits'(take_i || take_response_i) - CountBits'($countones(gone_q));
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_held
     logic come;
     logic [4:0] go;
-    assign come = take_i && take_class_i == class_t'(c);
+    assign come = (take_i && take_class_i == class_t'(c)) || (take_response_i && take_response_class_i == class_t'(c));
     for (genvar r = 0; r < 5; r++) begin : gen_go
       assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
@@ -399,8 +445,8 @@ module transmit_slots
 
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
-  assign happens = take_i || context_valid_i || pop_i != '0 || drop_wish != '0 || release_i != '0 || unit_come ||
-      asked || skipped || offered_q != offered_d;
+  assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
+      pop_i != '0 || drop_wish != '0 || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;
@@ -410,14 +456,17 @@ module transmit_slots
   assign moves_o = happens || happened_q;
 
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
-  assign idle_o = !take_i && granted == '0 && !step_valid_i && fetches == '0 && !data_valid_i && release_i == '0 &&
-      pop_i == '0 && !context_valid_i && drop_wish == '0 && !happened_q;
+  assign idle_o = !take_i && !take_response_i && !reserved_q && !withdraw_i && granted == '0 && !step_valid_i &&
+      fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 &&
+      !happened_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
+      assert (!take_response_i || (free_o && !take_i && !reserved_q))
+      else $error("transmit_slots: a response without a slot");
       assert (!take_i || (free_o && granted_ready))
       else $error("transmit_slots: a grant without a slot");
-      assert (!step_valid_i || granted_valid)
+      assert (!step_valid_i || (response_i ? reserved_q : granted_valid))
       else $error("transmit_slots: a step that nothing was granted for");
       assert (!fill || empty || fetch_ready)
       else $error("transmit_slots: a DMA read has no room");

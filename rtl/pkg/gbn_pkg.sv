@@ -176,6 +176,20 @@ package gbn_pkg;
     OwedNak  = 2'd2
   } owed_e;
 
+  localparam int unsigned ReadsMax = 16;  // READs that a responder keeps for a QP, at most
+
+  typedef logic [4:0] read_t;  // index of a READ, modulo 32; its low bits are the slot
+
+  // What a QP's responder owes for READs, and which it keeps for duplicates. 60 bits.
+  typedef struct packed {
+    read_t               head;     // index of the next READ
+    read_t               settled;  // index of the oldest READ with writes in front of it that are not in memory yet
+    read_t               done;     // index of the oldest READ that was never answered to its end
+    read_t               kept;     // number of READs that are kept: those before `head`
+    logic [ReadsMax-1:0] again;    // slots of READs before `done` that are to be answered again
+    psn_t                top_psn;  // after the highest PSN of a response
+  } reads_t;
+
   // Context of a QP at the responder
   typedef struct packed {
     qp_state_e         state;
@@ -195,17 +209,20 @@ package gbn_pkg;
     owed_e             owed;
     logic [7:0]        syndrome;       // of the NAK owed
     status_e           status;         // status of the next completion of a QP that has failed
+    reads_t            reads;
   } responder_context_t;
 
-  typedef enum logic [2:0] {
-    ResponderOpen   = 3'd0,
-    ResponderClose  = 3'd1,
-    ResponderPost   = 3'd2,
-    ResponderPacket = 3'd3,
-    ResponderGrant  = 3'd4,
-    ResponderFail   = 3'd5,  // the QP's other half has failed
-    ResponderWalk   = 3'd6,
-    ResponderRefuse = 3'd7   // a packet that was accepted cannot be written
+  typedef enum logic [3:0] {
+    ResponderOpen   = 4'd0,
+    ResponderClose  = 4'd1,
+    ResponderPost   = 4'd2,
+    ResponderPacket = 4'd3,
+    ResponderGrant  = 4'd4,
+    ResponderFail   = 4'd5,  // the QP's other half has failed
+    ResponderWalk   = 4'd6,
+    ResponderRefuse = 4'd7,  // a packet that was accepted cannot be written
+    ResponderSettle = 4'd8,  // all that came before the QP's next READ is in memory
+    ResponderRead   = 4'd9   // the QP may send a READ response
   } responder_kind_e;
 
   typedef enum logic [3:0] {
@@ -219,7 +236,7 @@ package gbn_pkg;
     ResponderAccess       = 4'd7,   // NAK remote access, the QP ends
     ResponderTooLong      = 4'd8,   // longer than the buffer: NAK invalid request, the QP ends
     ResponderNotReady     = 4'd9,   // packet for a QP that is closed or in error
-    ResponderNothingOwed  = 4'd10,  // GRANT, and no answer is owed
+    ResponderNothingOwed  = 4'd10,  // GRANT or READ, and no answer is owed, or it has to wait
     ResponderRefusedFull  = 4'd11,  // POST, but the ring is full
     ResponderRefusedState = 4'd12,  // POST, but the QP is closed
     ResponderUnwritable   = 4'd13,  // REFUSE: NAK remote access or remote operational error, the QP ends
@@ -233,7 +250,7 @@ package gbn_pkg;
     logic         ack_req;
     logic         solicited;
     logic [15:0]  payload_bytes;
-    logic access;                 // va, rkey and dma_len name memory that may be written
+    logic access;                 // va, rkey and dma_len name memory that may be written; of a READ: read
     logic [63:0]  va;
     logic [31:0]  rkey;
     logic [31:0]  dma_len;
@@ -265,6 +282,23 @@ package gbn_pkg;
     logic [23:0] msn;
     logic [63:0] original;  // AtomicAckETH
   } response_t;
+
+  // READ response to build. 189 bits.
+  typedef struct packed {
+    logic [7:0]  opcode;
+    psn_t        psn;
+    logic [23:0] msn;     // AETH; the syndrome is that of an ACK
+    logic        again;   // was built before
+    logic [63:0] va;      // of the payload
+    logic [31:0] key;     // the peer's rkey
+    logic [15:0] bytes;   // of payload; 0 to 4,096
+  } read_response_t;
+
+  // PSNs of a READ that is asked again: its responses are built again from the first one on. 48 bits.
+  typedef struct packed {
+    psn_t first_psn;
+    psn_t end_psn;    // behind the last one
+  } reread_t;
 
   localparam logic [7:0] SyndromeAck = 8'h1F;  // unlimited credits
   localparam logic [7:0] SyndromeRnr = 8'h20;  // the low five bits are the timer

@@ -74,14 +74,63 @@ package gbn_step_pkg;
     logic         completes;     // ends the message and completes a buffer
     logic [31:0]  offset;        // of the packet's payload in the message
     logic [32:0]  bytes;         // bytes of the message including this packet
-    logic [63:0]  va;            // WRITE: of the RETH, from this packet or kept
+    logic [63:0]  va;            // WRITE, READ: of the RETH, from this packet or kept
     logic [31:0]  rkey;
     logic [31:0]  dma_len;
+    logic         read;          // READ request
+    psn_t         responses;     // READ: PSNs that it takes
+    // READs
+    logic         unanswered;    // some are to be answered, at once or later
+    logic         answerable;    // one can be answered now: that in `slot`
+    logic         rereads;       // it was answered to its end before
+    logic [3:0]   slot;          // of the READ to be answered next
   } responder_facts_t;
+
+  // READ that was accepted, as it is kept for duplicates. 176 bits.
+  typedef struct packed {
+    psn_t        psn;
+    logic [63:0] va;
+    logic [31:0] rkey;
+    logic [31:0] length;
+    logic [23:0] msn;
+  } kept_read_t;
+
+  // What is left to be sent of a READ's responses. 121 bits.
+  typedef struct packed {
+    psn_t        psn;    // of the next one
+    logic [63:0] va;
+    logic [31:0] left;   // bytes
+    logic        begun;  // the next one is not the first since it was asked
+  } read_cursor_t;
+
+  // READ request, as a search for what it repeats needs it. 152 bits.
+  typedef struct packed {
+    psn_t        psn;
+    logic [63:0] va;
+    logic [31:0] rkey;
+    logic [31:0] length;
+  } asked_read_t;
 
   // Path MTU is 1 << mtu_bits: 8 to 12
   function automatic logic [3:0] mtu_bits(input logic [2:0] mtu);
     return mtu > 3'd4 ? 4'd12 : 4'd8 + 4'(mtu);
+  endfunction
+
+  // PSNs that a READ of so many bytes takes: one for each response
+  function automatic logic [24:0] read_responses(input logic [31:0] length, input logic [2:0] mtu);
+    logic [ 3:0] bits = mtu_bits(mtu);
+    logic [32:0] rounded = 33'(length) + (33'd1 << bits) - 33'd1;
+    return length == '0 ? 25'd1 : 25'(rounded >> bits);
+  endfunction
+
+  // Responses are to be sent, at once or later
+  function automatic logic reads_wait(input reads_t reads);
+    return reads.again != '0 || reads.done != reads.head;
+  endfunction
+
+  // A response can be sent now. What was asked again was settled before.
+  function automatic logic reads_answerable(input reads_t reads);
+    return reads.again != '0 || (reads.done != reads.head && reads.done != reads.settled);
   endfunction
 
   // Number of packets that may be unacknowledged

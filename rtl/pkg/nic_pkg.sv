@@ -1,6 +1,6 @@
 // Types of the NIC: path of a QP, and records of packets on their way through it. rtl/nic/README.md is the contract.
 package nic_pkg;
-  import eth_pkg::*, gbn_pkg::*;
+  import eth_pkg::*, roce_pkg::*, gbn_pkg::*;
 
   typedef logic [2:0] class_t;  // of PFC
 
@@ -51,11 +51,19 @@ package nic_pkg;
     logic [15:0]  pkey;
   } peer_t;
 
-  // Memory region that may be written
+  // What is to be done with memory
+  typedef enum logic [1:0] {
+    UseLocalWrite  = 2'd0,  // receive buffer
+    UseRemoteWrite = 2'd1,  // WRITE of a peer
+    UseRemoteRead  = 2'd2   // READ of a peer
+  } use_e;
+
+  // Memory region, and what it may be used for
   typedef struct packed {
     logic        valid;
     logic        local_write;
     logic        remote_write;
+    logic        remote_read;
     logic [7:0]  tag;
     logic [63:0] base;
     logic [47:0] length;
@@ -107,10 +115,20 @@ package nic_pkg;
     payload_bytes_t payload_bytes;
     logic [15:0]    beat;              // address of the first beat of the payload
     logic           write;             // the payload is written to `place`
+    logic           reads;             // a READ was accepted
+    logic           responds;          // no such work: `place` is what a READ response is made of
     place_t         place;
     logic           completion_valid;
     completion_t    completion;
   } work_off_t;
+
+  // What the responder did for READs, in its order, without the QP: a READ event is over, or packets are withdrawn.
+  typedef struct packed {
+    logic           over;      // a READ event is over; else a withdrawal
+    logic           all;       // it made a response; withdrawal: of all responses
+    psn_t           end_psn;   // withdrawal: behind the READ that is asked again
+    read_response_t response;  // withdrawal: its first PSN
+  } reply_t;
 
   // DMA read
   typedef struct packed {

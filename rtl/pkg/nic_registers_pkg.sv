@@ -146,6 +146,7 @@ package nic_registers_pkg;
     logic region_local_write;
     logic region_remote_write;
     logic region_valid;
+    logic region_remote_read;
   } nic_settings_t;
 
   localparam nic_settings_t SettingsReset = '{
@@ -220,7 +221,8 @@ package nic_registers_pkg;
       region_tag: 8'h0,
       region_local_write: 1'h0,
       region_remote_write: 1'h0,
-      region_valid: 1'h0
+      region_valid: 1'h0,
+      region_remote_read: 1'h0
   };
 
   // The settings after a write. Bits that do not exist are ignored, as is a write to anything else.
@@ -346,6 +348,7 @@ package nic_registers_pkg;
         settings.region_local_write = data[8];
         settings.region_remote_write = data[9];
         settings.region_valid = data[10];
+        settings.region_remote_read = data[11];
       end
       default: ;
     endcase
@@ -474,6 +477,7 @@ package nic_registers_pkg;
         data[8]   = settings.region_local_write;
         data[9]   = settings.region_remote_write;
         data[10]  = settings.region_valid;
+        data[11]  = settings.region_remote_read;
       end
       default: ;
     endcase

@@ -128,6 +128,8 @@ impl Driver for AxisDriver {
         Limits {
             qps: 1,
             operations: &[WorkKind::SEND],
+            answers: &[WorkKind::SEND],
+            granted: 0,
             mtus: &[1024, 2048, 4096],
             message: MESSAGE_MAX,
             outstanding: 16,

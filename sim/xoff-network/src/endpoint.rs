@@ -87,10 +87,11 @@ pub trait Endpoint: Node + Debug {
     fn connected(&self, index: u16) -> bool;
 
     /// Has the QPs that are connected from now on ask for READs and atomics and answer them, at most `limit` unanswered
-    /// at a time in each direction, 1 or more. Returns whether the NIC can; one that cannot refuses them.
-    fn enable_reads(&mut self, limit: u16) -> bool {
+    /// at a time in each direction, 1 or more; an RTL NIC answers as many as it is made for. Returns which of them the
+    /// NIC answers; it refuses the others.
+    fn enable_reads(&mut self, limit: u16) -> ReadRights {
         let _ = limit;
-        false
+        ReadRights::default()
     }
 
     /// Sets what the peer's READs and atomics may do with the region that was created with a QP. Of no effect at a NIC
@@ -238,8 +239,12 @@ pub struct WaveWindow {
 pub struct Limits {
     /// Number of QPs.
     pub qps: u16,
-    /// Supported operations, as sender and as receiver.
+    /// Operations that it posts.
     pub operations: &'static [WorkKind],
+    /// Operations of its peer: that it receives, and of READs and atomics, answers.
+    pub answers: &'static [WorkKind],
+    /// How many READs of its peer a QP may have unanswered; 0 without READs.
+    pub granted: u16,
     /// Supported path MTUs in bytes.
     pub mtus: &'static [u32],
     /// Largest message in bytes.
@@ -251,7 +256,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The operations of a NIC without READs and atomics, such as `rtl/nic`.
+    /// The operations of a NIC without READs and atomics: those that `rtl/nic` posts.
     pub const SEND_AND_WRITE: &[WorkKind] = &[
         WorkKind::SEND,
         WorkKind::SEND_IMM,
@@ -259,18 +264,32 @@ impl Limits {
         WorkKind::WRITE_IMM,
     ];
 
+    /// The same, and READs: those that `rtl/nic` answers.
+    pub const SEND_WRITE_AND_READ: &[WorkKind] = &[
+        WorkKind::SEND,
+        WorkKind::SEND_IMM,
+        WorkKind::WRITE,
+        WorkKind::WRITE_IMM,
+        WorkKind::READ,
+    ];
+
+    /// All operations: those of the model NIC.
+    pub const ALL: &[WorkKind] = &[
+        WorkKind::SEND,
+        WorkKind::SEND_IMM,
+        WorkKind::WRITE,
+        WorkKind::WRITE_IMM,
+        WorkKind::READ,
+        WorkKind::CMP_SWAP,
+        WorkKind::FETCH_ADD,
+    ];
+
     /// The limits of the model NIC, and but for the number of QPs and the operations those of `rtl/nic`.
     pub const MODEL: Self = Self {
         qps: MODEL_QPS as u16,
-        operations: &[
-            WorkKind::SEND,
-            WorkKind::SEND_IMM,
-            WorkKind::WRITE,
-            WorkKind::WRITE_IMM,
-            WorkKind::READ,
-            WorkKind::CMP_SWAP,
-            WorkKind::FETCH_ADD,
-        ],
+        operations: Self::ALL,
+        answers: Self::ALL,
+        granted: u16::MAX,
         mtus: &[256, 512, 1024, 2048, 4096],
         message: 1 << 31,
         outstanding: RING,
@@ -551,11 +570,14 @@ impl Endpoints {
 }
 
 impl Kind {
-    /// Checks whether the endpoint can be an end of a flow, with this QP index.
+    /// Checks whether the endpoint can be an end of a flow, with this QP index: the one that posts it, which may have
+    /// `max_rd_atomic` READs unanswered, or the other.
     pub(crate) fn check(
         &self,
         host: &str,
         connection: &Connection<'_>,
+        posts: bool,
+        max_rd_atomic: u16,
         qp: u16,
     ) -> Result<(), Issue> {
         let flow = connection.settings;
@@ -563,7 +585,11 @@ impl Kind {
         let list = |values: Vec<String>| values.join(", ");
         let second = connection.second.map(|(operation, _)| operation);
         let mut operations = std::iter::once(connection.operation).chain(second);
-        let problem = if !operations.all(|it| limits.operations.contains(&it.into())) {
+        let (known, does) = match posts {
+            true => (limits.operations, "does"),
+            false => (limits.answers, "answers"),
+        };
+        let problem = if !operations.all(|it| known.contains(&it.into())) {
             let can = [
                 ("send", WorkKind::SEND),
                 ("send_imm", WorkKind::SEND_IMM),
@@ -573,18 +599,25 @@ impl Kind {
                 ("cmp_swap", WorkKind::CMP_SWAP),
                 ("fetch_add", WorkKind::FETCH_ADD),
             ];
-            let can = can
-                .iter()
-                .filter(|(_, kind)| limits.operations.contains(kind));
+            let can = can.iter().filter(|(_, kind)| known.contains(kind));
             let can = list(can.map(|(name, _)| (*name).into()).collect());
             let without = match operations.any(|it| it.returns()) || connection.operation.returns()
             {
-                true => "; model NICs alone have READs and atomics",
+                true => "; model NICs alone post READs and have atomics",
                 false => "",
             };
             Some((
                 "operation",
-                format!("the NIC of {host} does {can}{without}"),
+                format!("the NIC of {host} {does} {can}{without}"),
+            ))
+        } else if !posts && connection.operation.returns() && max_rd_atomic > limits.granted {
+            let granted = limits.granted;
+            Some((
+                "operation",
+                format!(
+                    "the NIC of {host} has {granted} READs of a QP unanswered at most, and max_rd_atomic of {} is {max_rd_atomic}",
+                    connection.from
+                ),
             ))
         } else if !limits.mtus.contains(&flow.mtu) {
             let can = list(limits.mtus.iter().map(u32::to_string).collect());
@@ -773,9 +806,12 @@ impl Endpoint for ModelNic {
         true
     }
 
-    fn enable_reads(&mut self, limit: u16) -> bool {
+    fn enable_reads(&mut self, limit: u16) -> ReadRights {
         self.enable_reads(limit);
-        true
+        ReadRights {
+            read: true,
+            atomic: true,
+        }
     }
 
     fn permit(&mut self, index: u16, rights: ReadRights) {

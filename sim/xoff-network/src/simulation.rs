@@ -815,7 +815,15 @@ fn create(
         let mut created = [None; 2];
         for side in 0..2 {
             let node = ends[side].0 as usize;
-            kinds[&ends[side]].check(&plan.names[node], connection, qps[side])?;
+            let max_rd_atomic = paths.host(ends[0]).max_rd_atomic;
+            let kind = kinds[&ends[side]];
+            kind.check(
+                &plan.names[node],
+                connection,
+                side == 0,
+                max_rd_atomic,
+                qps[side],
+            )?;
             let psn = settings_of_qps[side].requester_psn;
             let endpoint = endpoint_of(&mut stations[node]);
             if config.returns() && reading.insert(ends[side]) {

@@ -208,6 +208,8 @@ pub const REGION_LOCAL_WRITE_LOW: u32 = 8;
 pub const REGION_REMOTE_WRITE_LOW: u32 = 9;
 /// It exists. Lowest of its 1 bits in [`REGION_RIGHTS`].
 pub const REGION_VALID_LOW: u32 = 10;
+/// READs may have it. Lowest of its 1 bits in [`REGION_RIGHTS`].
+pub const REGION_REMOTE_READ_LOW: u32 = 11;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
 /// 1 while memory may still be written that only a region before the last region command permits.
@@ -499,5 +501,5 @@ pub const SETTINGS: [Setting; 84] = [
     Setting::new("region_base_high", 0x184, 0xffffffff, 0x0),
     Setting::new("region_length_low", 0x188, 0xffffffff, 0x0),
     Setting::new("region_length_high", 0x18c, 0xffff, 0x0),
-    Setting::new("region_rights", 0x190, 0x7ff, 0x0),
+    Setting::new("region_rights", 0x190, 0xfff, 0x0),
 ];

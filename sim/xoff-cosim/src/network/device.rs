@@ -10,7 +10,7 @@ use verilated::{Failure, Instance, Model, Top};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
-use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::time::{ByteCount, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
@@ -285,6 +285,17 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
 
     /// Asks for a QP with a region of memory. `psn` is a proposal for the PSN of its first request.
     fn create(&mut self, index: u16, psn: Psn, region: &Region);
+
+    /// Which of READs and atomics the device answers.
+    fn answers() -> ReadRights {
+        ReadRights::default()
+    }
+
+    /// Sets what the peer's READs and atomics may do with the region that was created with a QP. Returns the region and
+    /// its key, if it can.
+    fn permit(&mut self, _index: u16, _rights: ReadRights) -> Option<(Region, u32)> {
+        None
+    }
 
     /// The result of `create`, once it is done.
     fn created(&self, index: u16) -> Option<Created>;

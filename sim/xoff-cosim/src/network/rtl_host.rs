@@ -16,7 +16,7 @@ use xoff_sim::mac::{
     Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
     is_control,
 };
-use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, Region};
+use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -677,6 +677,18 @@ impl<D: Driver> Endpoint for RtlHost<D> {
 
     fn connected(&self, index: u16) -> bool {
         self.state.driver.connected(index)
+    }
+
+    fn enable_reads(&mut self, _: u16) -> ReadRights {
+        D::answers()
+    }
+
+    fn permit(&mut self, index: u16, rights: ReadRights) {
+        if let Some((region, key)) = self.driver_mut().permit(index, rights)
+            && rights.read
+        {
+            self.host_mut().permit_reads(&region, key);
+        }
     }
 
     fn counters(&self) -> &NicCounters {

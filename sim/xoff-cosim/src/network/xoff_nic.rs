@@ -8,7 +8,7 @@ use xoff_rtl::nic;
 use xoff_sim::host::{DataBeat, Host, ReadRequest, WriteBeat};
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::registers::{Write, identity_writes};
-use xoff_sim::nic::{NicSettings, QpSettings, Region};
+use xoff_sim::nic::{NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -113,6 +113,8 @@ pub struct XoffNic {
     /// Cycles left until the NIC has cleared its memories.
     clearing: u64,
     created: BTreeMap<u16, Created>,
+    /// Those of QPs that were created.
+    regions: BTreeMap<u16, Region>,
     /// DCQCN's values of QPs that were opened before simulated time started.
     first_rates: BTreeMap<u16, DcqcnValues>,
 }
@@ -178,6 +180,7 @@ impl XoffNic {
             clearing: CLEARING,
             first_rates: BTreeMap::new(),
             created: BTreeMap::new(),
+            regions: BTreeMap::new(),
         };
         this.writes(writes);
         this
@@ -219,6 +222,8 @@ impl Driver for XoffNic {
             qps: nic::QPS as u16,
             outstanding: nic::WQES,
             operations: Limits::SEND_AND_WRITE,
+            answers: Limits::SEND_WRITE_AND_READ,
+            granted: nic::READS as u16,
             ..Limits::MODEL
         }
     }
@@ -249,6 +254,20 @@ impl Driver for XoffNic {
             key: self.register(index, region),
         };
         self.created.insert(index, created);
+        self.regions.insert(index, *region);
+    }
+
+    fn answers() -> ReadRights {
+        ReadRights {
+            read: true,
+            atomic: false,
+        }
+    }
+
+    fn permit(&mut self, index: u16, rights: ReadRights) -> Option<(Region, u32)> {
+        let region = *self.regions.get(&index)?;
+        self.writes(region.writes_with(index, rights));
+        Some((region, region.key(index)))
     }
 
     fn created(&self, index: u16) -> Option<Created> {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use xoff_sim::headers::Headers;
-use xoff_sim::nic::{Address, QpSettings};
+use xoff_sim::nic::{Address, QpSettings, ReadRights};
 use xoff_sim::protocol::gbn::{Recv, RequesterConfig, ResponderConfig, mtu_code};
 use xoff_sim::protocol::icrc;
 use xoff_sim::time::{Duration, Time};
@@ -56,8 +56,8 @@ pub(super) struct Fed {
     pub remembered: u64,
     /// Bytes that memory got from READ responses and atomics of the capture.
     pub taken: u64,
-    /// Whether the NIC answers READs and atomics.
-    pub reads: bool,
+    /// Which of READs and atomics the NIC answers.
+    pub answers: ReadRights,
     /// Frames of the NIC that answer no connection.
     pub strange: u64,
 }
@@ -103,7 +103,7 @@ impl<'a> Feeder<'a> {
     ) -> Result<Self, Error> {
         let mut fed = Fed {
             sent: vec![Vec::new(); connections.len()],
-            reads: bench.nic.enable_reads(granted),
+            answers: bench.nic.enable_reads(granted),
             ..Fed::default()
         };
         let mut lines = Vec::new();
@@ -181,7 +181,8 @@ impl<'a> Feeder<'a> {
 
     fn request(&mut self, time: Time, number: usize, planned: &Planned) -> Result<(), Error> {
         let Planned { at, request, .. } = *planned;
-        if !self.fed.reads && (request.is_read() || request.is_atomic()) {
+        let ReadRights { read, atomic } = self.fed.answers;
+        if !read && request.is_read() || !atomic && request.is_atomic() {
             return self.pass_over(time, number, planned);
         }
         self.before(time);
@@ -203,7 +204,7 @@ impl<'a> Feeder<'a> {
         Ok(())
     }
 
-    /// A NIC that has no READs and atomics is set up again behind one.
+    /// A NIC that does not answer READs or atomics is set up again behind one.
     fn pass_over(&mut self, time: Time, number: usize, planned: &Planned) -> Result<(), Error> {
         // What is owed for earlier requests would be forgotten.
         self.before(time);

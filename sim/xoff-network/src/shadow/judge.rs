@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use xoff_sim::nic::ReadRights;
 use xoff_sim::wire::{NakCode, Opcode, Psn, Syndrome};
 
 use super::connect::Connection;
@@ -53,13 +54,13 @@ struct Sides<'a> {
     taken: Vec<bool>,
 }
 
-/// Judges a connection. `reads` is whether the NIC answers READs and atomics.
+/// Judges a connection. `answers` is which of READs and atomics the NIC answers.
 pub(super) fn judge(
     connection: &Connection,
     history: &History,
     packets: &[Packet],
     nic: &[Sent],
-    reads: bool,
+    answers: ReadRights,
 ) -> Verdict {
     let mut verdict = Verdict::default();
     let end = history.lost_at_tap.unwrap_or(usize::MAX);
@@ -74,9 +75,14 @@ pub(super) fn judge(
         capture.retain(|(_, answer)| answer.psn.ahead_of(connection.first_psn) >= 0);
         verdict.unjudged += (judged - capture.len()) as u64;
     }
-    if !reads {
+    if !(answers.read && answers.atomic) {
         capture.retain(|(_, answer)| {
-            let Some(what) = data_of(history, answer) else {
+            let what = data_of(history, answer);
+            let answered = |what: &&str| match *what {
+                READ => answers.read,
+                _ => answers.atomic,
+            };
+            let Some(what) = what.filter(|what| !answered(what)) else {
                 return true;
             };
             *verdict.unsupported.entry(what).or_default() += 1;
@@ -97,6 +103,9 @@ pub(super) fn judge(
     verdict
 }
 
+const READ: &str = "READ";
+const ATOMIC: &str = "atomic";
+
 /// What a NIC has to be able to do for an answer, beside SEND and WRITE.
 fn data_of(history: &History, answer: &Answer) -> Option<&'static str> {
     let asked = || {
@@ -104,10 +113,10 @@ fn data_of(history: &History, answer: &Answer) -> Option<&'static str> {
         requests.find(|it| it.psn == answer.psn)
     };
     match answer.class() {
-        Class::Read => Some("READ"),
-        Class::Atomic => Some("atomic"),
-        Class::FatalNak if asked().is_some_and(|it| it.is_read()) => Some("READ"),
-        Class::FatalNak if asked().is_some_and(|it| it.is_atomic()) => Some("atomic"),
+        Class::Read => Some(READ),
+        Class::Atomic => Some(ATOMIC),
+        Class::FatalNak if asked().is_some_and(|it| it.is_read()) => Some(READ),
+        Class::FatalNak if asked().is_some_and(|it| it.is_atomic()) => Some(ATOMIC),
         _ => None,
     }
 }

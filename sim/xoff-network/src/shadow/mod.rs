@@ -273,7 +273,7 @@ pub fn shadow(
     let fed = feeder.feed()?;
     let verdicts: Vec<Verdict> = (connections.iter().zip(&fed.sent))
         .map(|((connection, history), sent)| {
-            judge::judge(connection, history, &packets, sent, fed.reads)
+            judge::judge(connection, history, &packets, sent, fed.answers)
         })
         .collect();
     let report = report(settings, &packets, &connections, verdicts, fed, not_judged);

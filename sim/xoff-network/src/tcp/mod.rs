@@ -61,6 +61,8 @@ pub(crate) fn kind() -> Kind {
             qps: MODEL_QPS as u16,
             // A stream has bytes and no receive buffers.
             operations: &[WorkKind::WRITE],
+            answers: &[WorkKind::WRITE],
+            granted: 0,
             mtus: Limits::MODEL.mtus,
             message: 1 << 31,
             outstanding: RING,

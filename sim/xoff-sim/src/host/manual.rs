@@ -26,8 +26,9 @@ pub struct Written {
 pub(super) struct Manual {
     pub work: VecDeque<(Cycles, u16, Work)>,
     pub recv: VecDeque<(Cycles, u16, Recv)>,
-    /// Memory that may be read, as given by posted work requests: first address, bytes, key.
-    pub readable: Vec<(u64, u32, u32)>,
+    /// Memory that may be read, as given by posted work requests, and by regions for a peer's READs: first address,
+    /// bytes, key.
+    pub readable: Vec<(u64, u64, u32)>,
     pub completions: Vec<(u16, Completion)>,
     pub written: Vec<Written>,
     /// Payload of the packet that is being written, beat by beat.
@@ -49,11 +50,11 @@ impl Manual {
         }
     }
 
-    /// Whether a posted work request covers a read with this key.
+    /// Whether a posted work request, or a region for READs, covers a read with this key.
     pub fn covers(&self, va: u64, bytes: usize, key: u32) -> bool {
         self.readable.iter().any(|&(base, length, own)| {
             let offset = va.wrapping_sub(base);
-            own == key && offset <= length.into() && u64::from(length) - offset >= bytes as u64
+            own == key && offset <= length && length - offset >= bytes as u64
         })
     }
 

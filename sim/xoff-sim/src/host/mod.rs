@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Digest;
+use crate::nic::Region;
 use crate::protocol::gbn::responder::answered::AtomicKind;
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
 use crate::seeded::Seed;
@@ -233,7 +234,7 @@ impl Host {
     /// `take_written`.
     pub fn post(&mut self, at: Cycles, qp: u16, work: Work) {
         let manual = self.by_hand();
-        let memory = (work.local_va, work.length, work.local_key);
+        let memory = (work.local_va, work.length.into(), work.local_key);
         if manual.readable.last() != Some(&memory) {
             manual.readable.push(memory);
         }
@@ -481,6 +482,14 @@ impl Host {
         self.writing = None;
     }
 
+    /// Lets a peer's READs have the memory of a region with this key. Of a [`manual`](Self::manual) host; others check
+    /// what is read when it arrives.
+    pub fn permit_reads(&mut self, region: &Region, key: u32) {
+        if let Some(manual) = &mut self.manual {
+            manual.readable.push((region.base, region.length, key));
+        }
+    }
+
     fn check_read(&self, va: u64, bytes: usize, key: u32) -> Result<(), String> {
         let right = match &self.manual {
             Some(manual) => manual.covers(va, bytes, key),
@@ -493,7 +502,7 @@ impl Host {
         match right {
             true => Ok(()),
             false => Err(format!(
-                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request has that memory and key"
+                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request and no region for READs has that memory and key"
             )),
         }
     }

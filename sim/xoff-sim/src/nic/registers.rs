@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{NicSettings, QpSettings, Region};
+use super::{NicSettings, QpSettings, ReadRights, Region};
 use crate::nic_registers as reg;
 use crate::wire::{MacAddr, address_bits};
 
@@ -148,11 +148,17 @@ impl QpSettings {
 }
 
 impl Region {
-    /// The writes that register the region at an index of the table.
+    /// The writes that register the region at an index of the table. READs have no right to it.
     pub fn writes(&self, index: u16) -> Vec<Write> {
+        self.writes_with(index, ReadRights::default())
+    }
+
+    /// The same, with what READs may do. There is no right of atomics.
+    pub fn writes_with(&self, index: u16, reads: ReadRights) -> Vec<Write> {
         let rights = u32::from(self.tag) << reg::REGION_TAG_LOW
             | u32::from(self.local_write) << reg::REGION_LOCAL_WRITE_LOW
             | u32::from(self.remote_write) << reg::REGION_REMOTE_WRITE_LOW
+            | u32::from(reads.read) << reg::REGION_REMOTE_READ_LOW
             | 1 << reg::REGION_VALID_LOW;
         vec![
             (reg::REGION_BASE_LOW, self.base as u32),

@@ -281,25 +281,29 @@ fn history(draw: &mut SplitMix) -> History<Head, Event> {
         Operation::SendImm,
         Operation::Write,
         Operation::WriteImm,
+        Operation::Read,
     ];
-    let of_both = |operation: &Operation| {
-        let kind = (*operation).into();
-        limits
-            .iter()
-            .all(|limits| limits.operations.contains(&kind))
-    };
-    let operations: Vec<Operation> = operations.into_iter().filter(of_both).collect();
+    // By the host that posts them.
+    let operations = [0, 1].map(|from: usize| -> Vec<Operation> {
+        let can = |operation: &Operation| {
+            let kind = (*operation).into();
+            let (posts, answers) = (&limits[from], &limits[1 - from]);
+            posts.operations.contains(&kind) && answers.answers.contains(&kind)
+        };
+        operations.into_iter().filter(can).collect()
+    });
     let mtus: Vec<u32> = (limits[0].mtus.iter().copied())
         .filter(|mtu| limits[1].mtus.contains(mtu))
         .collect();
     let mut events = Vec::new();
-    if operations.is_empty() || mtus.is_empty() {
+    if operations.iter().any(Vec::is_empty) || mtus.is_empty() {
         return History { head, events };
     }
     for _ in 0..draw.within(1, qps.clamp(1, MOST_FLOWS)) {
+        let from = draw.within(0, 1) as u8;
         events.push(Event::Flow(Flow {
-            from: draw.within(0, 1) as u8,
-            operation: draw.one_of(&operations),
+            from,
+            operation: draw.one_of(&operations[usize::from(from)]),
             mtu: draw.one_of(&mtus),
             message: match draw.once_in(2) {
                 true => 1 + draw.any_length(14).min(longest - 1) as u32,

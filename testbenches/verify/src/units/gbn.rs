@@ -12,6 +12,7 @@ use xoff_rtl_units::{
     gbn_requester4, gbn_responder, gbn_responder4,
 };
 use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::gbn::responder::reads::{ReadResponse, Reads, Reread};
 use xoff_sim::protocol::gbn::{
     After, Arrival, Completion, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
     RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
@@ -63,6 +64,10 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     fn ignored(step: &Self::Step) -> bool;
     /// The QP's bit of `sendable_o` or `owed_o`.
     fn bit(context: &Self::Context) -> bool;
+    /// The QP's bits of other such ports: of `reads_wait_o` and `reads_answerable_o`.
+    fn more_bits(_context: &Self::Context) -> u8 {
+        0
+    }
     /// When the QP's timer is due.
     fn due(context: &Self::Context) -> Option<Cycle>;
     /// Whether the step started an ACK timer: of a SEND or an ACK.
@@ -200,7 +205,8 @@ impl End for Responding {
     const TIMER: Option<ResponderEvent> = None;
 
     fn qp(slots: usize) -> ResponderQp {
-        ResponderQp::new(slots)
+        // As many READs as receive buffers.
+        ResponderQp::with_reads(slots, slots)
     }
 
     fn context(qp: &ResponderQp) -> &ResponderContext {
@@ -217,6 +223,8 @@ impl End for Responding {
             ResponderEvent::Walk => ResponderKind::ResponderWalk as u8,
             ResponderEvent::Fail => ResponderKind::ResponderFail as u8,
             ResponderEvent::Refuse(_) => ResponderKind::ResponderRefuse as u8,
+            ResponderEvent::Settle => ResponderKind::ResponderSettle as u8,
+            ResponderEvent::Read => ResponderKind::ResponderRead as u8,
             ResponderEvent::Other(kind) => *kind,
         }
     }
@@ -235,7 +243,11 @@ impl End for Responding {
     }
 
     fn bit(context: &ResponderContext) -> bool {
-        context.owed != Owed::None
+        context.owed != Owed::None && !context.reads.wait()
+    }
+
+    fn more_bits(context: &ResponderContext) -> u8 {
+        u8::from(context.reads.wait()) | u8::from(context.reads.answerable()) << 1
     }
 
     fn due(_: &ResponderContext) -> Option<Cycle> {
@@ -284,6 +296,8 @@ pub struct Out<E: End> {
     pub step: Option<Shown<E>>,
     /// `sendable_o` or `owed_o`, one bit per QP.
     pub bits: u64,
+    /// `reads_wait_o` and `reads_answerable_o`, likewise.
+    pub more_bits: [u64; 2],
     /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
@@ -544,6 +558,33 @@ fn read_responder_context(context: &gbn_pkg::ResponderContext) -> ResponderConte
         },
         syndrome: Syndrome(context.syndrome),
         status: Status::ALL[context.status as usize],
+        reads: Reads {
+            head: context.reads.head,
+            settled: context.reads.settled,
+            done: context.reads.done,
+            kept: context.reads.kept,
+            again: context.reads.again,
+            top_psn: Psn::wrapping(context.reads.top_psn),
+        },
+    }
+}
+
+fn read_read_response(response: &gbn_pkg::ReadResponse) -> ReadResponse {
+    ReadResponse {
+        opcode: Opcode(response.opcode),
+        psn: Psn::wrapping(response.psn),
+        msn: msn(response.msn),
+        again: response.again,
+        va: response.va,
+        key: response.key,
+        bytes: response.bytes,
+    }
+}
+
+fn read_reread(reread: &gbn_pkg::Reread) -> Reread {
+    Reread {
+        first_psn: Psn::wrapping(reread.first_psn),
+        end_psn: Psn::wrapping(reread.end_psn),
     }
 }
 
@@ -665,6 +706,7 @@ macro_rules! requester_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.sendable_o as u64,
+                    more_bits: [0; 2],
                     rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
@@ -739,12 +781,16 @@ macro_rules! responder_top {
                             response: valid(pins.response_valid_o, || {
                                 read_response(&pins.response_o())
                             }),
+                            accepts_read: pins.accepts_read_o != 0,
+                            read: valid(pins.read_valid_o, || read_read_response(&pins.read_o())),
+                            reread: valid(pins.reread_valid_o, || read_reread(&pins.reread_o())),
                             walk: false,
                         },
                     }),
                 };
                 let more = pins.place_valid_o | pins.response_valid_o | pins.completion_valid_o;
-                if step.is_none() && more != 0 {
+                let reads = pins.accepts_read_o | pins.read_valid_o | pins.reread_valid_o;
+                if step.is_none() && more | reads != 0 {
                     return Err("a place, an answer or a completion without a step".to_owned());
                 }
                 Ok(Out {
@@ -752,6 +798,8 @@ macro_rules! responder_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.owed_o as u64,
+                    #[allow(clippy::unnecessary_cast)]
+                    more_bits: [pins.reads_wait_o as u64, pins.reads_answerable_o as u64],
                     rest: Rest {
                         idle: pins.idle_o != 0,
                         wake: Cycle::MAX,

@@ -10,6 +10,7 @@
 //! | [`every_qp`] | what holds for one QP holds for each |
 //! | [`invalidation`] | SEND with invalidate |
 //! | [`standard`] | statements of the standards, one per test |
+//! | [`answered`] | READ requests, and what the standard says of them |
 //! | [`reads`] | how much payload is read ahead |
 //! | [`later`] | what the NIC does not do yet: tests that are expected to fail |
 //! | [`lengths`] | frames of every length, in every class |
@@ -32,6 +33,7 @@
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 //! | [`withdrawn`] | packets that are withdrawn while their payload is still to come |
 
+mod answered;
 mod baseline;
 mod classes;
 mod congestion;

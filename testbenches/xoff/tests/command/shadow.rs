@@ -51,7 +51,7 @@ fn linuxs_answers_are_those_of_the_model() {
     }
 }
 
-/// The RTL NIC has SEND and WRITE alone.
+/// The RTL NIC answers SENDs, WRITEs and READs, and no atomics.
 #[test]
 fn linuxs_answers_are_those_of_the_rtl_where_it_can() {
     let report = judged(&[RNR, "--side", "192.0.2.2"], 0);
@@ -64,9 +64,13 @@ fn linuxs_answers_are_those_of_the_rtl_where_it_can() {
         (&report["answers"], &report["different"]),
         (&38.into(), &0.into())
     );
-    let unsupported = &report["unsupported"];
-    assert!(unsupported["READ"].as_u64() > Some(0), "{unsupported}");
-    assert!(unsupported["atomic"].as_u64() > Some(0), "{unsupported}");
+    assert_eq!(report["unsupported"], serde_json::json!({ "atomic": 16 }));
+    assert_eq!(report["matched"], 22);
+    let report = judged(&[RPING, "--side", "192.0.2.1"], 0);
+    assert_eq!(
+        (&report["answers"], &report["matched"]),
+        (&11.into(), &11.into())
+    );
 }
 
 #[test]

@@ -238,6 +238,8 @@ impl<const KIND: u8> Driver for Script<KIND> {
         Limits {
             qps: 4,
             operations: &[WorkKind::SEND],
+            answers: &[WorkKind::SEND],
+            granted: 0,
             mtus: &[1024],
             message: 4096,
             outstanding: 16,

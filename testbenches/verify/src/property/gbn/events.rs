@@ -154,7 +154,7 @@ pub enum Event {
     Kind {
         /// The QP.
         qp: u16,
-        /// 5 to 7.
+        /// 5 to 7, at the responder also 10 to 15.
         kind: u8,
     },
     /// A work request of this many full packets minus `less` bytes.
@@ -249,6 +249,44 @@ pub enum Event {
         /// The QP.
         qp: u16,
     },
+    /// A READ request arrives.
+    AskRead {
+        /// The QP.
+        qp: u16,
+        /// Offset of the PSN from the expected one, if it does not repeat another one.
+        offset: i32,
+        /// Full responses.
+        packets: u32,
+        /// Bytes in excess of them.
+        more: i32,
+        /// Bytes of payload, which is illegal.
+        payload: u8,
+        /// Its memory region may be read.
+        access: bool,
+        /// Seed of all other fields.
+        seed: u64,
+    },
+    /// A READ request is asked again.
+    AskReadAgain {
+        /// The QP.
+        qp: u16,
+        /// How many READs were accepted since then, with this one.
+        back: u8,
+        /// How many responses of it are left out.
+        inside: u32,
+        /// 1: another key, 2: another address, 3: more bytes, 4: fewer bytes; 0: what is left of it.
+        odd: u8,
+    },
+    /// All that came before the next READ is in memory. Nothing if no READ waits for that.
+    Settle {
+        /// The QP.
+        qp: u16,
+    },
+    /// A READ response may be sent.
+    ReadResponse {
+        /// The QP.
+        qp: u16,
+    },
 }
 
 impl Part for Head {
@@ -272,6 +310,8 @@ impl Part for Event {
             Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Packet { packets, .. } if *packets > 1 => *packets -= 1,
             Event::Refuse { back, .. } if *back > 1 => *back -= 1,
+            Event::AskRead { packets, .. } if *packets > 0 => *packets /= 2,
+            Event::AskReadAgain { inside, .. } if *inside > 0 => *inside /= 2,
             _ => return vec![],
         }
         vec![simpler]
@@ -298,7 +338,11 @@ impl Event {
             | Event::Buffer { qp, .. }
             | Event::Packet { qp, .. }
             | Event::Refuse { qp, .. }
-            | Event::Grant { qp } => Some(qp),
+            | Event::Grant { qp }
+            | Event::AskRead { qp, .. }
+            | Event::AskReadAgain { qp, .. }
+            | Event::Settle { qp }
+            | Event::ReadResponse { qp } => Some(qp),
         }
     }
 
@@ -387,7 +431,42 @@ impl Event {
             }
             Event::Packet { .. } => ResponderEvent::Packet(self.arrival(stands, mtu)?),
             Event::Grant { .. } => ResponderEvent::Grant,
+            Event::AskRead { .. } => ResponderEvent::Packet(self.read(context, mtu)?),
+            Event::AskReadAgain {
+                back, inside, odd, ..
+            } => ResponderEvent::Packet(read_again(stands.asked(back)?, mtu, inside, odd)),
+            Event::Settle { .. } if context.reads.head == context.reads.settled => return None,
+            Event::Settle { .. } => ResponderEvent::Settle,
+            Event::ReadResponse { .. } => ResponderEvent::Read,
             _ => return None,
+        })
+    }
+
+    fn read(&self, context: &ResponderContext, mtu: u32) -> Option<Arrival> {
+        let Event::AskRead {
+            offset,
+            packets,
+            more,
+            payload,
+            access,
+            seed,
+            ..
+        } = *self
+        else {
+            return None;
+        };
+        let mut draw = SplitMix::new(seed);
+        let bytes = i64::from(packets) * i64::from(mtu) + i64::from(more);
+        Some(Arrival {
+            operation: Opcode::RC_READ_REQUEST.0,
+            psn: context.expected_psn.advance(offset as u32),
+            ack_req: draw.once_in(2),
+            payload_bytes: payload.into(),
+            access,
+            va: draw.bits(),
+            rkey: draw.bits() as u32,
+            dma_len: bytes.clamp(0, u32::MAX.into()) as u32,
+            ..Arrival::default()
         })
     }
 
@@ -472,6 +551,23 @@ impl Event {
             swap_add: draw.bits(),
             compare: draw.bits(),
         })
+    }
+}
+
+/// A READ that was accepted, asked again from its inside.
+fn read_again(asked: Arrival, mtu: u32, inside: u32, odd: u8) -> Arrival {
+    let skipped = mtu.wrapping_mul(inside);
+    let left = asked.dma_len.saturating_sub(skipped);
+    Arrival {
+        psn: asked.psn.advance(inside),
+        va: (asked.va.wrapping_add(skipped.into())).wrapping_add(u64::from(odd == 2) << 40),
+        rkey: asked.rkey ^ u32::from(odd == 1) << 31,
+        dma_len: match odd {
+            3 => left.saturating_add(1),
+            4 => left / 2,
+            _ => left,
+        },
+        ..asked
     }
 }
 

@@ -526,6 +526,7 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     let mut qp = qps(draw, count);
     let pace = draw.one_of(&[1, 3, 100]);
     let wild = draw.one_of(&[4, 8, 40, 400]);
+    let reads = draw.once_in(2);
     let configuration = |draw: &mut SplitMix| ResponderConfig {
         mtu: draw.within(0, 7) as u8,
         rnr_timer: draw.within(0, 31) as u8,
@@ -551,7 +552,7 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             4 if draw.once_in(4) => Event::Close { qp },
             4 => Event::Kind {
                 qp,
-                kind: draw.within(5, 7) as u8,
+                kind: draw.one_of(&[5, 6, 7, 5, 6, 7, 10, 15]),
             },
             5..17 => Event::Buffer {
                 qp,
@@ -573,8 +574,73 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 events.extend(packet_in_message(draw, qp));
                 continue;
             }
+            30..33 if reads => read(draw, qp, wild),
+            33..36 if reads => Event::Settle { qp },
+            36..40 if reads => Event::ReadResponse { qp },
+            40..44 if reads => {
+                events.extend(several_reads(draw, qp, wild));
+                continue;
+            }
             _ => packet(draw, qp, wild),
         });
+    }
+    events
+}
+
+/// Draws a READ, or one that repeats another.
+fn read(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
+    if draw.once_in(4) {
+        return Event::AskReadAgain {
+            qp,
+            back: draw.within(1, 17) as u8,
+            inside: draw.any_length(3) as u32 - 1,
+            odd: match draw.once_in(wild.min(8)) {
+                true => draw.within(1, 4) as u8,
+                false => 0,
+            },
+        };
+    }
+    let very = draw.once_in(8 * wild);
+    Event::AskRead {
+        qp,
+        offset: match draw.once_in(wild.min(16)) {
+            true => draw.one_of(&[-1, 1, -4, 0x7F_FFFF, -0x80_0000]),
+            false => 0,
+        },
+        packets: match very {
+            true => draw.within(1 << 18, 1 << 24) as u32,
+            false => draw.any_length(3) as u32 - 1,
+        },
+        more: match draw.within(0, 3) {
+            0 => 0,
+            1 => draw.within(0, 2) as i32 - 1,
+            _ => draw.within(0, 4_096) as i32 - 2_048,
+        },
+        payload: u8::from(draw.once_in(4 * wild)),
+        access: !draw.once_in(2 * wild),
+        seed: draw.bits(),
+    }
+}
+
+/// Draws READs of a QP, some of them beyond the number that may be unanswered, with what comes between their answers.
+fn several_reads(draw: &mut SplitMix, qp: u16, wild: u64) -> Vec<Event> {
+    let mut events = Vec::new();
+    let most = draw.one_of(&[3, 4, 16, 20]);
+    for _ in 0..draw.within(1, most) {
+        events.push(read(draw, qp, wild));
+        for _ in 0..draw.any_length(2) {
+            events.push(Event::Settle { qp });
+        }
+        for _ in 0..draw.any_length(2) {
+            events.push(Event::ReadResponse { qp });
+        }
+        if draw.once_in(8) {
+            events.push(Event::Grant { qp });
+        }
+    }
+    for _ in 0..draw.any_length(4) {
+        events.push(Event::Settle { qp });
+        events.push(Event::ReadResponse { qp });
     }
     events
 }

@@ -315,6 +315,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                 return Err(format!("cycle {}: idle, and a step shows", now.0));
             }
             self.rests(out.rest)?;
+            self.judge_more_bits(out.more_bits)?;
             self.skip.said(out.rest);
         } else {
             self.skip.wake();
@@ -675,6 +676,21 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                     bits >> number & 1,
                     since.0,
                     U::End::context(&self.qps[number].reference)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Judges `reads_wait_o` and `reads_answerable_o` of an idle unit.
+    fn judge_more_bits(&self, bits: [u64; 2]) -> Result<(), Disagreement> {
+        for (number, qp) in self.qps.iter().enumerate() {
+            let [wait, answerable] = bits.map(|bits| (bits >> number & 1) as u8);
+            let context = U::End::context(&qp.reference);
+            if wait | answerable << 1 != U::End::more_bits(context) {
+                return Err(format!(
+                    "cycle {}, idle: QP {number} has READs that wait {wait}, that can be answered {answerable}, in {context:?}",
+                    self.now.0
                 ));
             }
         }
