@@ -305,6 +305,7 @@ fn full_of(text: &str) -> Report {
 fn a_small_spread_of_pauses() {
     let row = |name: &str, distance, cause, spans: &[(u64, u64, u64)]| PauseRow {
         name: name.into(),
+        ends: Default::default(),
         distance,
         cause,
         from_ns: spans[0].0,
