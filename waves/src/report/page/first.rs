@@ -63,7 +63,7 @@ pub fn network(report: &Report) -> Markup {
                 p.below.muted { (topology::caption(&report.topology, &seen)) }
                 @if report.pauses.rows.iter().any(|row| !row.ends[1].is_empty()) {
                     div.moment hidden data-from=(from) data-to=(to) {
-                        label { "Who is stopped when " input type="range" min="0" max="400" value="0"; }
+                        label data-label="Who is stopped when" { input type="range" aria-label="Moment" min="0" max="400" value="0"; }
                         " " output.muted {}
                     }
                 }
