@@ -8,7 +8,7 @@ use xoff_sim::wire::{NakCode, Opcode, Psn, Syndrome};
 
 use super::connect::Connection;
 use super::feed::Sent;
-use super::history::History;
+use super::history::{History, Planned};
 use super::packet::{Answer, Class, Packet};
 use super::rules::Allowed;
 
@@ -43,6 +43,8 @@ pub(super) struct Verdict {
 
 /// The answers of both sides.
 struct Sides<'a> {
+    /// Which of READs and atomics the NIC answers.
+    answers: ReadRights,
     connection: &'a Connection,
     history: &'a History,
     packets: &'a [Packet],
@@ -90,6 +92,7 @@ pub(super) fn judge(
         });
     }
     let mut sides = Sides {
+        answers,
         connection,
         history,
         packets,
@@ -154,6 +157,9 @@ impl Sides<'_> {
             let Some(nic) = self.partner[place] else {
                 match self.may_be_missing(place) {
                     Some(rule) => *verdict.allowed.entry(rule).or_default() += 1,
+                    None if self.needs_atomics(*at, answer) => {
+                        *verdict.unsupported.entry(ATOMIC).or_default() += 1;
+                    }
                     None => missing.push(place),
                 }
                 continue;
@@ -211,6 +217,27 @@ impl Sides<'_> {
                 .push(self.difference(*after, Vec::new(), both));
         }
         verdict.different.sort_by_key(|it| it.frame);
+    }
+
+    /// Whether a NIC without atomics cannot have this answer: an atomic, which it did not get, brought it about; or it
+    /// answers a READ again that was first asked before an atomic, behind which the NIC was set up again.
+    fn needs_atomics(&self, at: usize, answer: &Answer) -> bool {
+        if self.answers.atomic {
+            return false;
+        }
+        let planned = &self.history.planned;
+        let before = &planned[..planned.partition_point(|it| it.at < at)];
+        if answer.class() != Class::Read {
+            return before.last().is_some_and(|it| it.request.is_atomic());
+        }
+        let mtu = self.connection.mtu;
+        let asks = |it: &Planned| it.request.is_read() && it.request.covers(answer.psn, mtu);
+        let first = before.iter().position(|it| it.new && asks(it));
+        let last = before.iter().rposition(asks);
+        first.zip(last).is_some_and(|(first, last)| {
+            let mut between = before[first..=last].iter();
+            !before[last].new && between.any(|it| it.new && it.request.is_atomic())
+        })
     }
 
     fn difference(
