@@ -219,24 +219,24 @@ impl Sides<'_> {
         verdict.different.sort_by_key(|it| it.frame);
     }
 
-    /// Whether a NIC without atomics cannot have this answer: an atomic, which it did not get, brought it about; or it
-    /// answers a READ again that was first asked before an atomic, behind which the NIC was set up again.
+    /// Whether a NIC without atomics cannot have this answer: an atomic, which it did not get, brought it about; or it is
+    /// to a READ that is asked again behind an atomic, where the NIC was set up again, so that it answered once.
     fn needs_atomics(&self, at: usize, answer: &Answer) -> bool {
         if self.answers.atomic {
             return false;
         }
         let planned = &self.history.planned;
-        let before = &planned[..planned.partition_point(|it| it.at < at)];
         if answer.class() != Class::Read {
+            let before = &planned[..planned.partition_point(|it| it.at < at)];
             return before.last().is_some_and(|it| it.request.is_atomic());
         }
         let mtu = self.connection.mtu;
         let asks = |it: &Planned| it.request.is_read() && it.request.covers(answer.psn, mtu);
-        let first = before.iter().position(|it| it.new && asks(it));
-        let last = before.iter().rposition(asks);
+        let first = planned.iter().position(|it| it.new && asks(it));
+        let last = planned.iter().rposition(asks);
         first.zip(last).is_some_and(|(first, last)| {
-            let mut between = before[first..=last].iter();
-            !before[last].new && between.any(|it| it.new && it.request.is_atomic())
+            let mut between = planned[first..=last].iter();
+            !planned[last].new && between.any(|it| it.new && it.request.is_atomic())
         })
     }
 
