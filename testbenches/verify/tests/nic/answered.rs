@@ -140,7 +140,10 @@ fn responses(n: u32, va: u64, bytes: u32, msn: u32) -> Vec<Answer> {
     (0..count).map(response).collect()
 }
 
-fn heads(answers: &[Answer]) -> Vec<(Opcode, i32, Option<(u8, u32)>)> {
+/// Opcode, PSN from the first one on, and syndrome and MSN of the AETH.
+type Head = (Opcode, i32, Option<(u8, u32)>);
+
+fn heads(answers: &[Answer]) -> Vec<Head> {
     answers.iter().map(|it| (it.0, it.1, it.2)).collect()
 }
 
@@ -307,7 +310,7 @@ fn one_read_more_than_is_granted_is_invalid() {
     assert_eq!(before.len(), 64 * GRANTED as usize);
     let end = 64 * GRANTED;
     assert_eq!(
-        heads(&[last.clone()]),
+        heads(std::slice::from_ref(last)),
         [(ACK, end as i32, Some((INVALID, GRANTED)))]
     );
 }
@@ -324,7 +327,7 @@ fn memory_that_goes_while_it_is_read_ends_the_qp() {
     answers.extend(bench.answers(6_000));
     let (last, before) = answers.split_last().unwrap();
     assert_eq!(
-        heads(&[last.clone()]),
+        heads(std::slice::from_ref(last)),
         [(ACK, before.len() as i32, Some((ACCESS, 0)))]
     );
     for (n, answer) in before.iter().enumerate() {

@@ -191,7 +191,7 @@ impl MttArgs {
         }
         let each = all / self.qps;
         if each > WorkingSet::MOST_BYTES {
-            let most = WorkingSet::MOST_BYTES * self.qps >> 30;
+            let most = (WorkingSet::MOST_BYTES * self.qps) >> 30;
             bail!(
                 "--working-set {working_set}: {} QPs have {most} GiB at most",
                 self.qps

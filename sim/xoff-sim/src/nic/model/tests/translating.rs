@@ -27,7 +27,7 @@ const AREA: u64 = 32 << 10;
 
 /// The start of an area of a QP.
 fn area(qp: u16, number: u64) -> u64 {
-    (u64::from(qp) + 1 << 36) + number * AREA
+    ((u64::from(qp) + 1) << 36) + number * AREA
 }
 
 /// A work request of a history, and the receive buffer that the peer has to have for it.
