@@ -77,7 +77,8 @@ impl RequesterEnd {
         qp.walk_on(step, now, &mut act);
     }
 
-    /// As [`event`](Self::event), for a QP with READs. Returns where the payload of a response goes, as `allowed` has permitted.
+    /// As [`event`](Self::event), for a QP with READs. Returns where the payload of a response goes, as `allowed` has
+    /// permitted.
     pub fn event_reading(
         &mut self,
         (qp, reading): (usize, &mut Reading),

@@ -7,6 +7,7 @@ use super::{Arrival, Completion, Place, QpState, Recv, Refusal, Response, Status
 use crate::wire::{Msn, NakCode, Opcode, Psn, RnrTimer, Syndrome};
 
 pub mod answered;
+mod read_rules;
 pub mod reads;
 
 use reads::{ReadResponse, ReadSlots, Reads, Reread};

@@ -1,20 +1,18 @@
 //! READs and atomics at the responder: what the standard has it answer with data, and answer again (IBTA volume 1
 //! §9.4.4, §9.4.5, §9.7.5).
 //!
-//! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder refuses these requests, and so does
-//! [`ResponderQp::step`], with which it is compared.
+//! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder answers READs by steps of its own, which
+//! are in [`reads`](super::reads), and refuses atomics.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::read_rules::{ReadAsked, is_too_long, opcode, responses};
 use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
-use crate::protocol::gbn::types::MESSAGE_BYTES_MAX;
-use crate::protocol::gbn::{Arrival, Owed, QpState, Response, mtu_bytes};
+use crate::protocol::gbn::{Arrival, QpState, Response, mtu_bytes};
 use crate::wire::{Msn, Opcode, Psn, Syndrome};
 
-/// Most responses to a READ: a quarter of all PSNs, so that a PSN is never both ahead and behind.
-const RESPONSES_MAX: u32 = 1 << 22;
 /// Bytes of an atomic's operand.
 pub const ATOMIC_BYTES: u32 = 8;
 
@@ -89,7 +87,7 @@ impl Asked {
     /// Number of PSNs that it takes: one for each response.
     fn psns(self, mtu: u32) -> u32 {
         match self {
-            Self::Read { bytes } => bytes.div_ceil(mtu).max(1),
+            Self::Read { bytes } => responses(bytes, mtu),
             Self::Atomic(_) => 1,
         }
     }
@@ -270,12 +268,9 @@ impl Answered {
         let cursor = self.cursors.front_mut()?;
         let bytes = cursor.left.min(mtu);
         let last = cursor.left <= mtu;
-        let opcode = match (cursor.original, cursor.begun, last) {
-            (Some(_), ..) => Opcode::RC_ATOMIC_ACK,
-            (None, false, true) => Opcode::RC_READ_RESP_ONLY,
-            (None, false, false) => Opcode::RC_READ_RESP_FIRST,
-            (None, true, false) => Opcode::RC_READ_RESP_MIDDLE,
-            (None, true, true) => Opcode::RC_READ_RESP_LAST,
+        let opcode = match cursor.original {
+            Some(_) => Opcode::RC_ATOMIC_ACK,
+            None => opcode(cursor.begun, last),
         };
         let data = Data {
             response: Response {
@@ -309,17 +304,19 @@ impl Answered {
     fn repeated(&self, arrival: &Arrival, asked: Asked, mtu: u32) -> Option<&Kept> {
         self.kept.iter().rev().find(|kept| {
             let old = &kept.request;
-            let ahead = arrival.psn.ahead_of(old.psn);
             match (old.asked, asked) {
-                (Asked::Read { bytes }, Asked::Read { bytes: again }) => {
-                    let inside = 0 <= ahead && (ahead as u32) < old.asked.psns(mtu);
-                    let skipped = u64::from(mtu) * ahead.max(0) as u64;
-                    inside
-                        && arrival.rkey == old.rkey
-                        && arrival.va == old.va.wrapping_add(skipped)
-                        && skipped + u64::from(again) <= u64::from(bytes)
+                (Asked::Read { bytes }, Asked::Read { .. }) => {
+                    let first = ReadAsked {
+                        psn: old.psn,
+                        va: old.va,
+                        rkey: old.rkey,
+                        bytes,
+                    };
+                    first.is_repeated_by(&ReadAsked::of(arrival), mtu)
                 }
-                (Asked::Atomic(of_old), Asked::Atomic(again)) => ahead == 0 && of_old == again,
+                (Asked::Atomic(first), Asked::Atomic(again)) => {
+                    arrival.psn == old.psn && first == again
+                }
                 _ => false,
             }
         })
@@ -362,11 +359,7 @@ impl ResponderQp {
             return (self.refuse(fault), None);
         }
         let context = &mut self.context;
-        context.silent = false;
-        context.expected_psn = arrival.psn.advance(asked.psns(mtu));
-        // The response acknowledges what came before.
-        context.owed = Owed::None;
-        context.msn = context.msn.advance(1);
+        context.accept_asked(arrival.psn, asked.psns(mtu));
         let request = Accepted {
             psn: arrival.psn,
             va: arrival.va,
@@ -396,7 +389,7 @@ impl ResponderQp {
     ) -> Option<Fault> {
         let mtu = mtu_bytes(self.context.configuration.mtu);
         let too_long = match asked {
-            Asked::Read { bytes } => bytes > MESSAGE_BYTES_MAX || asked.psns(mtu) > RESPONSES_MAX,
+            Asked::Read { bytes } => is_too_long(bytes, mtu),
             Asked::Atomic(_) => false,
         };
         if self.context.under_way || answered.is_full() || too_long || arrival.payload_bytes > 0 {

@@ -6,13 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::read_rules::{ReadAsked, is_too_long, opcode, responses};
 use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
-use crate::protocol::gbn::types::MESSAGE_BYTES_MAX;
-use crate::protocol::gbn::{Arrival, Owed, QpState, mtu_bytes};
+use crate::protocol::gbn::{Arrival, QpState, mtu_bytes};
 use crate::wire::{Msn, Opcode, Psn};
 
-/// Most responses to a READ: a quarter of all PSNs, so that a PSN is never both ahead and behind.
-const RESPONSES_MAX: u32 = 1 << 22;
 /// READs are counted modulo this.
 const INDEXES: u8 = 32;
 
@@ -78,41 +76,10 @@ pub struct Reread {
     pub end_psn: Psn,
 }
 
-/// What a request asks for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Asked {
-    psn: Psn,
-    va: u64,
-    rkey: u32,
-    bytes: u32,
-}
-
-impl Asked {
-    const fn of(arrival: &Arrival) -> Self {
-        Self {
-            psn: arrival.psn,
-            va: arrival.va,
-            rkey: arrival.rkey,
-            bytes: arrival.dma_len,
-        }
-    }
-
-    /// Whether a later request repeats this one from its beginning or its inside.
-    fn is_repeated_by(&self, again: &Self, mtu: u32) -> bool {
-        let ahead = again.psn.ahead_of(self.psn);
-        let skipped = u64::from(mtu) * ahead.max(0) as u64;
-        0 <= ahead
-            && (ahead == 0 || skipped < self.bytes.into())
-            && again.rkey == self.rkey
-            && again.va == self.va.wrapping_add(skipped)
-            && skipped + u64::from(again.bytes) <= self.bytes.into()
-    }
-}
-
 /// A READ that is kept, and what is left to be sent of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Slot {
-    asked: Asked,
+    asked: ReadAsked,
     msn: Msn,
     next: Psn,
     va: u64,
@@ -122,7 +89,7 @@ struct Slot {
 
 impl Slot {
     /// Has it answered from where `asked` begins.
-    const fn restart(&mut self, asked: &Asked) {
+    const fn restart(&mut self, asked: &ReadAsked) {
         self.next = asked.psn;
         self.va = asked.va;
         self.left = asked.bytes;
@@ -133,7 +100,7 @@ impl Slot {
 /// Kept READs that are still to be compared with one that is asked again, the newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Search {
-    asked: Asked,
+    asked: ReadAsked,
     index: u8,
     left: u8,
 }
@@ -163,18 +130,13 @@ impl ReadSlots {
     }
 }
 
-/// PSNs that a READ of so many bytes takes: one for each response.
-fn responses(bytes: u32, mtu: u32) -> u32 {
-    bytes.div_ceil(mtu).max(1)
-}
-
 impl ResponderQp {
     /// The request for a READ that is kept, `back` READs ago, 1 or more; the flags that it came with are not kept.
     pub fn asked(&self, back: u8) -> Option<Arrival> {
         let reads = &self.context.reads;
         let kept = (1..=reads.kept).contains(&back);
         let at = kept.then(|| self.reads.slot_of(reads.head.wrapping_sub(back) % INDEXES))?;
-        let Asked {
+        let ReadAsked {
             psn,
             va,
             rkey,
@@ -202,7 +164,7 @@ impl ResponderQp {
             return self.gap();
         }
         let reads = &mut self.context.reads;
-        let asked = Asked::of(arrival);
+        let asked = ReadAsked::of(arrival);
         if ahead < 0 {
             self.reads.search = (reads.kept > 0).then(|| Search {
                 asked,
@@ -219,11 +181,7 @@ impl ResponderQp {
         }
         let mtu = self.mtu();
         let context = &mut self.context;
-        context.silent = false;
-        context.expected_psn = arrival.psn.advance(responses(asked.bytes, mtu));
-        // Its responses acknowledge what came before it.
-        context.owed = Owed::None;
-        context.msn = context.msn.advance(1);
+        context.accept_asked(arrival.psn, responses(asked.bytes, mtu));
         let reads = &mut context.reads;
         if reads.head == reads.done {
             reads.top_psn = arrival.psn;
@@ -244,7 +202,7 @@ impl ResponderQp {
 
     fn fault_of_read(&self, arrival: &Arrival) -> Option<Fault> {
         let bytes = arrival.dma_len;
-        let too_long = bytes > MESSAGE_BYTES_MAX || responses(bytes, self.mtu()) > RESPONSES_MAX;
+        let too_long = is_too_long(bytes, self.mtu());
         let reads = &self.context.reads;
         let full = usize::from(reads.behind(reads.done)) == self.reads.slots.len();
         if self.context.under_way || full || too_long || arrival.payload_bytes > 0 {
@@ -268,7 +226,7 @@ impl ResponderQp {
             if reads.behind(search.index) > reads.behind(reads.done) {
                 reads.again |= 1 << at;
             }
-            let Asked { psn, bytes, .. } = search.asked;
+            let ReadAsked { psn, bytes, .. } = search.asked;
             step.reread = Some(Reread {
                 first_psn: psn,
                 end_psn: psn.advance(responses(bytes, mtu)),
@@ -317,12 +275,7 @@ impl ResponderQp {
         let bytes = slot.left.min(mtu);
         let last = slot.left <= mtu;
         let response = ReadResponse {
-            opcode: match (slot.begun, last) {
-                (false, true) => Opcode::RC_READ_RESP_ONLY,
-                (false, false) => Opcode::RC_READ_RESP_FIRST,
-                (true, false) => Opcode::RC_READ_RESP_MIDDLE,
-                (true, true) => Opcode::RC_READ_RESP_LAST,
-            },
+            opcode: opcode(slot.begun, last),
             psn: slot.next,
             msn: slot.msn,
             again: slot.next.ahead_of(reads.top_psn) < 0,
