@@ -352,9 +352,7 @@ impl ModelNic {
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
         let (gone, _) = self.buffer.forget(index);
         self.counters.add(reg::NOT_READY_IN, gone);
-        let withdrawn = self.slots.withdraw(index, self.cycle, |_| false);
-        self.counters.add(reg::WITHDRAWN, withdrawn);
-        self.forget_reads();
+        self.withdraw(self.cycle, index, |_| false);
         self.answers.discard(index);
         self.qps[qp] = Some(OpenQp {
             path,

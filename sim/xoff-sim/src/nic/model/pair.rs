@@ -69,6 +69,17 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
     }
 }
 
+/// The memory of a flow, as a region that both ends may write.
+pub const fn region(config: &FlowConfig) -> Region {
+    Region {
+        base: config.base(),
+        length: config.region_bytes(),
+        tag: 0x5A,
+        local_write: true,
+        remote_write: true,
+    }
+}
+
 /// Opens QP `index` at both ends, with the settings of [`qp`] and a `change` to them, and starts a flow on it from the
 /// first NIC to the second; each NIC comes with the number of its host. The flow's memory is a region of the same
 /// index. READs and atomics are for NICs that [have them](ModelNic::enable_reads).
@@ -81,13 +92,7 @@ pub fn connect(
 ) {
     let (from, from_host) = from;
     let (to, to_host) = to;
-    let region = Region {
-        base: config.base(),
-        length: config.region_bytes(),
-        tag: 0x5A,
-        local_write: true,
-        remote_write: true,
-    };
+    let region = region(config);
     let mut settings = qp(from_host, to_host, index);
     change(&mut settings);
     from.open(index, &settings);

@@ -292,11 +292,7 @@ impl ModelNic {
             slot.granted == Granted::Response
                 || ready && slot.psn.ahead_of(una) >= 0 && slot.psn.ahead_of(next) < 0
         };
-        let withdrawn = self.slots.withdraw(qp, now, wanted);
-        self.counters.add(reg::WITHDRAWN, withdrawn);
-        if withdrawn > 0 {
-            self.forget_reads();
-        }
+        self.withdraw(now, qp, wanted);
         if failed {
             self.responder_event(now + latency::FAIL, qp, ResponderEvent::Fail, None);
         }
@@ -578,12 +574,7 @@ impl ModelNic {
                 let end = asked.end(mtu);
                 // They are built again; but what is built behind them must not pass them.
                 if !self.slots.has_response(job.qp, end) {
-                    let kept = |slot: &Slot| {
-                        slot.granted != Granted::Response || slot.psn.ahead_of(asked.psn) < 0
-                    };
-                    let withdrawn = self.slots.withdraw(job.qp, now, kept);
-                    self.counters.add(reg::WITHDRAWN, withdrawn);
-                    (0..withdrawn).for_each(|_| answered.sent());
+                    self.withdraw_responses(now, job.qp, asked.psn);
                 }
             }
             self.owe(now, job.qp);

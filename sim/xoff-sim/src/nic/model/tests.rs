@@ -1,6 +1,6 @@
 //! Model NICs connected by links and by a switch.
 
-use super::pair::{address, connect, nic, pair, qp};
+use super::pair::{address, connect, nic, pair, qp, region};
 use super::*;
 use crate::host::{FlowConfig, PcieConfig, Receiver};
 use crate::kernel::{Network, NetworkBuilder, NodeId, Record};

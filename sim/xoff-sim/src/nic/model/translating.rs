@@ -1,12 +1,12 @@
-//! Translation in the model: packets that wait for it, in the receive buffer and in the slots, and what becomes of those
-//! whose memory is gone.
+//! Translation in the model: packets that wait for it, in the receive buffer and in the slots, and what becomes of
+//! those whose memory is gone.
 
 use serde::{Deserialize, Serialize};
 
 use super::ModelNic;
 use super::buffer::Received;
 use super::reads::Read;
-use super::slots::{Granted, Slot};
+use super::slots::Granted;
 use crate::host::Host;
 use crate::nic::Region;
 use crate::nic::translation::{PageSize, Translation, TranslationConfig, TranslationCounters};
@@ -221,14 +221,9 @@ impl ModelNic {
             self.requester_step(now, qp, Incoming::LocalFault, None);
             return;
         }
-        let kept = |slot: &Slot| slot.granted != Granted::Response || slot.psn.ahead_of(psn) < 0;
-        let withdrawn = self.slots.withdraw(qp, now, kept);
-        self.counters.add(reg::WITHDRAWN, withdrawn);
-        self.forget_reads();
+        self.withdraw_responses(now, qp, psn);
         if let Some(responses) = &mut self.responses {
-            let answered = &mut responses.answered[usize::from(qp)];
-            (0..withdrawn).for_each(|_| answered.sent());
-            answered.fail();
+            responses.answered[usize::from(qp)].fail();
         }
         let msn = self.responder.qps[usize::from(qp)].context.msn;
         let refusal = Refusal {

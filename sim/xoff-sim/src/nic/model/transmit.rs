@@ -10,7 +10,7 @@ use crate::protocol::gbn::{Refusal, RequesterEvent, ResponderEvent, mtu_bytes};
 use crate::protocol::{Content, Descriptor};
 use crate::time::Cycles;
 use crate::wire::frame::ControlHead;
-use crate::wire::{MacAddr, PfcRepr, Syndrome, set_bits};
+use crate::wire::{MacAddr, PfcRepr, Psn, Syndrome, set_bits};
 
 /// High three bits of an RNR NAK's syndrome (IBTA volume 1 table 43).
 const RNR_NAK: u8 = 0b001;
@@ -146,6 +146,26 @@ impl ModelNic {
         self.put_in(now, class, slot, (data.rkey, data.va));
         self.owe(now, index);
         bytes
+    }
+
+    /// Withdraws those packets of a QP that wait in slots and are not `wanted`. Returns how many.
+    pub(super) fn withdraw(&mut self, now: u64, qp: u16, wanted: impl Fn(&Slot) -> bool) -> u64 {
+        let withdrawn = self.slots.withdraw(qp, now, wanted);
+        self.counters.add(reg::WITHDRAWN, withdrawn);
+        if withdrawn > 0 {
+            self.forget_reads();
+        }
+        withdrawn
+    }
+
+    /// Withdraws the responses of a QP from a PSN on.
+    pub(super) fn withdraw_responses(&mut self, now: u64, qp: u16, from: Psn) {
+        let wanted = |slot: &Slot| slot.granted != Granted::Response || slot.psn.ahead_of(from) < 0;
+        let withdrawn = self.withdraw(now, qp, wanted);
+        if let Some(responses) = &mut self.responses {
+            let answered = &mut responses.answered[usize::from(qp)];
+            (0..withdrawn).for_each(|_| answered.sent());
+        }
     }
 
     /// Puts a packet that was granted into a slot, and asks for its payload, from the memory of a key and an address.

@@ -254,8 +254,8 @@ fn where_a_run_is_interrupted_makes_no_difference() {
     );
 }
 
-/// Bytes that two flows bring in 400 µs: one of class 3, which misses with each packet, and one of class 4, which always
-/// hits.
+/// Bytes that two flows bring in 400 µs: one of class 3, which misses with each packet, and one of class 4, which
+/// always hits.
 fn two_classes(stall: StallScope) -> [u64; 2] {
     let classes = 1 << 3 | 1 << 4;
     let pcie = PcieConfig {
@@ -416,14 +416,7 @@ fn a_region_that_is_registered_again_is_translated_again() {
     assert_eq!(misses(&network), 0);
     network.update(B, |nic| {
         assert!(nic.deregister(0x5A));
-        let region = Region {
-            base: config.base(),
-            length: config.region_bytes(),
-            tag: 0x5A,
-            local_write: true,
-            remote_write: true,
-        };
-        nic.register(0, region);
+        nic.register(0, region(&config));
     });
     network.run_until(us(40), |_| ());
     assert!(misses(&network) > 5);
