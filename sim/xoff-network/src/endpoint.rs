@@ -284,6 +284,14 @@ impl Limits {
         WorkKind::FETCH_ADD,
     ];
 
+    /// Which of READs and atomics it answers.
+    pub fn read_rights(&self) -> ReadRights {
+        ReadRights {
+            read: self.answers.contains(&WorkKind::READ),
+            atomic: self.answers.contains(&WorkKind::FETCH_ADD),
+        }
+    }
+
     /// The limits of the model NIC, and but for the number of QPs and the operations those of `rtl/nic`.
     pub const MODEL: Self = Self {
         qps: MODEL_QPS as u16,
@@ -615,7 +623,8 @@ impl Kind {
             Some((
                 "operation",
                 format!(
-                    "the NIC of {host} has {granted} READs of a QP unanswered at most, and max_rd_atomic of {} is {max_rd_atomic}",
+                    "the NIC of {host} has {granted} READs of a QP unanswered at most, and max_rd_atomic of {} \
+                     is {max_rd_atomic}",
                     connection.from
                 ),
             ))
@@ -808,10 +817,7 @@ impl Endpoint for ModelNic {
 
     fn enable_reads(&mut self, limit: u16) -> ReadRights {
         self.enable_reads(limit);
-        ReadRights {
-            read: true,
-            atomic: true,
-        }
+        Limits::MODEL.read_rights()
     }
 
     fn permit(&mut self, index: u16, rights: ReadRights) {

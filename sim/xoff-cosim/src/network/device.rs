@@ -286,11 +286,6 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// Asks for a QP with a region of memory. `psn` is a proposal for the PSN of its first request.
     fn create(&mut self, index: u16, psn: Psn, region: &Region);
 
-    /// Which of READs and atomics the device answers.
-    fn answers() -> ReadRights {
-        ReadRights::default()
-    }
-
     /// Sets what the peer's READs and atomics may do with the region that was created with a QP. Returns the region and
     /// its key, if it can.
     fn permit(&mut self, _index: u16, _rights: ReadRights) -> Option<(Region, u32)> {

@@ -680,7 +680,7 @@ impl<D: Driver> Endpoint for RtlHost<D> {
     }
 
     fn enable_reads(&mut self, _: u16) -> ReadRights {
-        D::answers()
+        D::limits().read_rights()
     }
 
     fn permit(&mut self, index: u16, rights: ReadRights) {

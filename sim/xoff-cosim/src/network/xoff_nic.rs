@@ -257,13 +257,6 @@ impl Driver for XoffNic {
         self.regions.insert(index, *region);
     }
 
-    fn answers() -> ReadRights {
-        ReadRights {
-            read: true,
-            atomic: false,
-        }
-    }
-
     fn permit(&mut self, index: u16, rights: ReadRights) -> Option<(Region, u32)> {
         let region = *self.regions.get(&index)?;
         self.writes(region.writes_with(index, rights));

@@ -502,7 +502,8 @@ impl Host {
         match right {
             true => Ok(()),
             false => Err(format!(
-                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request and no region for READs has that memory and key"
+                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request and no region for READs \
+                 has that memory and key"
             )),
         }
     }

@@ -6,7 +6,7 @@ use crate::kernel::frame::{GAP_BYTES, PREAMBLE_BYTES, wire_bytes};
 use crate::time::{ByteCount, Duration, Length, LineRate};
 
 /// Size of a pause frame with FCS, which is the smallest frame size.
-const PAUSE_FRAME_BYTES: u64 = 64;
+pub(crate) const PAUSE_FRAME_BYTES: u64 = 64;
 
 /// Size of the smallest frame with FCS (IEEE 802.3 §3.2.8).
 const LEAST_FRAME_BYTES: u64 = 64;

@@ -10,7 +10,17 @@ use super::super::condense::rank;
 use super::super::scale::metric;
 
 /// Bounds of what is drawn and told of the runs of a variant: 95 % of them, and the median.
-pub(super) const PARTS: [f64; 3] = [0.025, 0.5, 0.975];
+const PARTS: [f64; 3] = [0.025, 0.5, 0.975];
+
+/// Least, median and greatest of 95 % of the runs of a variant that have a value; `None` if none has.
+pub(super) fn range_of<'a>(
+    runs: &[&'a Summary],
+    value: impl Fn(&'a Summary) -> Option<f64>,
+) -> Option<[f64; 3]> {
+    let mut all: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
+    all.sort_by(f64::total_cmp);
+    (!all.is_empty()).then(|| PARTS.map(|part| rank(&all, part)))
+}
 
 /// A metric whose values differ between variants.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -32,7 +42,9 @@ impl Differing {
         name: &str,
         variants: impl Iterator<Item = &'a [&'a Summary]>,
     ) -> Option<Self> {
-        let values: Vec<Option<[f64; 3]>> = variants.map(|runs| spread(runs, name)).collect();
+        let values: Vec<Option<[f64; 3]>> = (variants)
+            .map(|runs| range_of(runs, |run| run.metrics.get(name).copied()))
+            .collect();
         let known = || values.iter().flatten();
         let same = |one: &[f64; 3]| known().all(|other| other == one);
         let everywhere = known().count() == values.len();
@@ -87,16 +99,6 @@ impl Differing {
             }
         })
     }
-}
-
-/// Least, median and greatest of a metric of 95 % of the runs.
-fn spread(runs: &[&Summary], name: &str) -> Option<[f64; 3]> {
-    let mut all: Vec<f64> = runs
-        .iter()
-        .filter_map(|run| run.metrics.get(name).copied())
-        .collect();
-    all.sort_by(f64::total_cmp);
-    (!all.is_empty()).then(|| PARTS.map(|part| rank(&all, part)))
 }
 
 /// Every metric that differs: those that are apart first, each group by the part by which its medians differ, then by

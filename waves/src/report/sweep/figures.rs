@@ -1,9 +1,8 @@
 //! The figures of a sweep's table, and its charts.
 
-use super::super::condense::rank;
 use super::super::data::{Chart, Line, Shape};
 use super::Sweep;
-use super::differing::PARTS;
+use super::differing::range_of;
 use xoff_network::results::Summary;
 
 /// A figure that is shown for every point of a sweep: its title, the first part of its metric's name (for the unit),
@@ -139,12 +138,7 @@ pub(super) fn charts(sweep: &Sweep) -> Vec<Chart> {
             (1.0, unit)
         };
         let values = |runs: &[&Summary]| {
-            let mut all: Vec<f64> = runs.iter().filter_map(|run| value(run)).collect();
-            all.sort_by(f64::total_cmp);
-            match all.is_empty() {
-                true => [f64::NAN; 3],
-                false => PARTS.map(|part| rank(&all, part) / divisor),
-            }
+            range_of(runs, &value).map_or([f64::NAN; 3], |range| range.map(|it| it / divisor))
         };
         let all: Vec<[f64; 3]> = variants.iter().map(|(_, runs)| values(runs)).collect();
         let nothing = |[_, median, _]: &[f64; 3]| median.is_nan() || *median == 0.0;

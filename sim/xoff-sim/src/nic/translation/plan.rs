@@ -5,22 +5,21 @@
 //! its packets' steps and of its misses.
 
 use super::{Cache, TranslationConfig};
-use crate::host::{Pcie, PcieConfig, WorkingSet};
+use crate::frame::{FCS_BYTES, wire_bytes};
+use crate::host::{ENTRY_BYTES, Pcie, PcieConfig, WorkingSet};
 use crate::nic::model::latency;
+use crate::switch::headroom::PAUSE_FRAME_BYTES;
 use crate::time::{Clock, Cycles, Duration, LineRate};
+use crate::wire::{BthRepr, EthernetRepr, ICRC_BYTES, Ipv4Repr, RethRepr, UdpRepr};
 
 /// Messages over which misses are counted.
 const MESSAGES: u64 = 1 << 17;
-/// Bytes of a page table's entry, as for [`Host`](crate::host::Host).
-const ENTRY: usize = crate::host::ENTRY_BYTES;
-/// Bytes of a packet's headers in the NIC's buffer: Ethernet, IPv4, UDP, BTH, ICRC.
-const HEADERS: u64 = 14 + 20 + 8 + 12 + 4;
-/// Those of the first packet of a WRITE beside them: RETH.
-const RETH: u64 = 16;
-/// What a frame has on the wire beside its bytes in the buffer: FCS, preamble, gap.
-const AROUND: u64 = 4 + 8 + 12;
+/// Bytes of a packet's headers in the NIC's buffer.
+const HEADERS: usize = EthernetRepr::LEN + Ipv4Repr::LEN + UdpRepr::LEN + BthRepr::LEN + ICRC_BYTES;
+/// What a frame has on the wire beside its bytes in the buffer.
+const AROUND: u64 = wire_bytes(FCS_BYTES);
 /// Bytes of a pause frame on the wire.
-const PAUSE: u64 = 84;
+const PAUSE: u64 = wire_bytes(PAUSE_FRAME_BYTES);
 
 /// WRITEs of so many QPs that take turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,7 +139,7 @@ impl Receiver {
     /// Cycles of a miss, without what is drawn.
     fn miss_cycles(&self) -> u64 {
         let mut bus = Pcie::new(&self.pcie, &self.clock);
-        bus.read(Cycles(0), ENTRY, 1).0
+        bus.read(Cycles(0), ENTRY_BYTES, 1).0
     }
 
     /// What receiving a pattern costs, whose messages miss so often.
@@ -153,7 +152,7 @@ impl Receiver {
         let steps = (packets * latency::RESPOND_EVERY) as f64 * cycle;
         let message_ns = misses.stalls * miss_ns + steps;
         let message = u64::from(pattern.message);
-        let stored = message + packets * HEADERS + RETH;
+        let stored = message + packets * HEADERS as u64 + RethRepr::LEN as u64;
         let line_ns = ns(self.rate.time_of(stored + packets * AROUND));
         let bps = |time: f64| message as f64 * 8e9 / time;
         let slower = message_ns.max(line_ns);

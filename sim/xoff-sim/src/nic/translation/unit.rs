@@ -44,6 +44,18 @@ pub struct Resolving {
     since: u64,
 }
 
+impl Resolving {
+    /// Of a place of which nothing was looked up yet.
+    const fn new(now: u64, place: Place) -> Self {
+        Self {
+            place,
+            pages: 0,
+            at: now,
+            since: now,
+        }
+    }
+}
+
 /// Translation in a NIC: the tables of its regions, and its cache.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Translation {
@@ -237,12 +249,7 @@ impl Translation {
             return None;
         };
         let begun = state.as_deref().filter(|state| state.place == place);
-        let mut looking = begun.copied().unwrap_or(Resolving {
-            place,
-            pages: 0,
-            at: now,
-            since: now,
-        });
+        let mut looking = begun.copied().unwrap_or(Resolving::new(now, place));
         let until = self.look(now, &mut looking, read);
         *state = until.map(|_| Box::new(looking));
         if until.is_none() {
@@ -256,12 +263,7 @@ impl Translation {
         if self.table_of(place.key).is_none() {
             return;
         }
-        let mut looking = Resolving {
-            place,
-            pages: 0,
-            at: now,
-            since: now,
-        };
+        let mut looking = Resolving::new(now, place);
         self.look(now, &mut looking, read);
         self.sending.push((number, looking));
     }
