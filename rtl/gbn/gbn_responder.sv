@@ -63,7 +63,6 @@ module gbn_responder
     output reread_t                         reread_o,
 
     output logic [Qps-1:0] owed_o,
-    output logic [Qps-1:0] reads_wait_o,       // READ responses are to be sent, at once or later
     output logic [Qps-1:0] reads_answerable_o, // one can be sent now
 
     output logic idle_o
@@ -374,7 +373,7 @@ module gbn_responder
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 3: results
 
-  logic [Qps-1:0] owed_q, reads_wait_q, reads_answerable_q;
+  logic [Qps-1:0] owed_q, reads_answerable_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -417,17 +416,14 @@ module gbn_responder
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       owed_q             <= '0;
-      reads_wait_q       <= '0;
       reads_answerable_q <= '0;
     end else if (step_q) begin
       owed_q[step_qp_o]             <= step_context_o.owed != OwedNone && !reads_wait(step_context_o.reads);
-      reads_wait_q[step_qp_o]       <= reads_wait(step_context_o.reads);
       reads_answerable_q[step_qp_o] <= reads_answerable(step_context_o.reads);
     end
   end
 
   assign owed_o             = owed_q;
-  assign reads_wait_o       = reads_wait_q;
   assign reads_answerable_o = reads_answerable_q;
 
   // Room in each ring after the last step, 3 for more, and POSTs that are to be stepped

@@ -239,7 +239,7 @@ module receive_engine
   place_t place;
   response_t response;
   completion_t completion;
-  logic [Qps-1:0] owed, unused_reads_wait;
+  logic [Qps-1:0] owed;
   logic responder_idle;
   responder_context_t step_context;
   logic accepts_read, read_valid, reread_valid;
@@ -281,7 +281,6 @@ module receive_engine
       .reread_valid_o       (reread_valid),
       .reread_o             (reread),
       .owed_o               (owed),
-      .reads_wait_o         (unused_reads_wait),
       .reads_answerable_o   (answerable_o),
       .idle_o               (responder_idle)
   );

@@ -64,9 +64,9 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     fn ignored(step: &Self::Step) -> bool;
     /// The QP's bit of `sendable_o` or `owed_o`.
     fn bit(context: &Self::Context) -> bool;
-    /// The QP's bits of other such ports: of `reads_wait_o` and `reads_answerable_o`.
-    fn more_bits(_context: &Self::Context) -> u8 {
-        0
+    /// The QP's bit of `reads_answerable_o`.
+    fn answerable(_context: &Self::Context) -> bool {
+        false
     }
     /// When the QP's timer is due.
     fn due(context: &Self::Context) -> Option<Cycle>;
@@ -246,8 +246,8 @@ impl End for Responding {
         context.owed != Owed::None && !context.reads.wait()
     }
 
-    fn more_bits(context: &ResponderContext) -> u8 {
-        u8::from(context.reads.wait()) | u8::from(context.reads.answerable()) << 1
+    fn answerable(context: &ResponderContext) -> bool {
+        context.reads.answerable()
     }
 
     fn due(_: &ResponderContext) -> Option<Cycle> {
@@ -296,8 +296,8 @@ pub struct Out<E: End> {
     pub step: Option<Shown<E>>,
     /// `sendable_o` or `owed_o`, one bit per QP.
     pub bits: u64,
-    /// `reads_wait_o` and `reads_answerable_o`, likewise.
-    pub more_bits: [u64; 2],
+    /// `reads_answerable_o`, likewise; 0 at a requester.
+    pub answerable: u64,
     /// Whether the next cycles may be skipped.
     pub rest: Rest,
 }
@@ -706,7 +706,7 @@ macro_rules! requester_top {
                     step,
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.sendable_o as u64,
-                    more_bits: [0; 2],
+                    answerable: 0,
                     rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
@@ -799,7 +799,7 @@ macro_rules! responder_top {
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.owed_o as u64,
                     #[allow(clippy::unnecessary_cast)]
-                    more_bits: [pins.reads_wait_o as u64, pins.reads_answerable_o as u64],
+                    answerable: pins.reads_answerable_o as u64,
                     rest: Rest {
                         idle: pins.idle_o != 0,
                         wake: Cycle::MAX,

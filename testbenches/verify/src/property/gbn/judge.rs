@@ -315,7 +315,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                 return Err(format!("cycle {}: idle, and a step shows", now.0));
             }
             self.rests(out.rest)?;
-            self.judge_more_bits(out.more_bits)?;
+            self.judge_answerable(out.answerable)?;
             self.skip.said(out.rest);
         } else {
             self.skip.wake();
@@ -682,14 +682,13 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         Ok(())
     }
 
-    /// Judges `reads_wait_o` and `reads_answerable_o` of an idle unit.
-    fn judge_more_bits(&self, bits: [u64; 2]) -> Result<(), Disagreement> {
+    /// Judges `reads_answerable_o` of an idle unit.
+    fn judge_answerable(&self, bits: u64) -> Result<(), Disagreement> {
         for (number, qp) in self.qps.iter().enumerate() {
-            let [wait, answerable] = bits.map(|bits| (bits >> number & 1) as u8);
-            let context = U::End::context(&qp.reference);
-            if wait | answerable << 1 != U::End::more_bits(context) {
+            let (bit, context) = (bits >> number & 1, U::End::context(&qp.reference));
+            if (bit == 1) != U::End::answerable(context) {
                 return Err(format!(
-                    "cycle {}, idle: QP {number} has READs that wait {wait}, that can be answered {answerable}, in {context:?}",
+                    "cycle {}, idle: QP {number} has READs that can be answered {bit}, in {context:?}",
                     self.now.0
                 ));
             }

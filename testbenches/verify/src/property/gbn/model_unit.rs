@@ -99,13 +99,10 @@ impl<E: End> ModelUnit<E> {
     }
 }
 
-/// `reads_wait_o` and `reads_answerable_o`.
-fn more_bits<E: End>(qps: &[E::Qp]) -> [u64; 2] {
-    let set = |which: u8| {
-        let has = |qp| u64::from(E::more_bits(E::context(qp)) >> which & 1);
-        (0..).zip(qps).map(|(at, qp)| has(qp) << at).sum()
-    };
-    [set(0), set(1)]
+/// `reads_answerable_o`.
+fn answerable<E: End>(qps: &[E::Qp]) -> u64 {
+    let bit = |qp| u64::from(E::answerable(E::context(qp)));
+    (0..).zip(qps).map(|(at, qp)| bit(qp) << at).sum()
 }
 
 /// The differences between the two ends in this module.
@@ -166,7 +163,7 @@ impl<E: Named> Unit for ModelUnit<E> {
             ready,
             step,
             bits: self.bits,
-            more_bits: more_bits::<E>(&self.qps),
+            answerable: answerable::<E>(&self.qps),
             rest: Rest {
                 idle: step.is_none()
                     && self.pipeline.is_empty()

@@ -47,7 +47,7 @@ impl Outside {
 
     /// A region was registered, before anything else.
     pub fn registered(&mut self, side: usize, index: u16, region: &nic::Region) {
-        // The RTL has no READ and no atomics.
+        // Both ends are RTL, which posts neither READs nor atomics.
         let what = What::Registered(facts::region(index, region, ReadRights::default()));
         self.tell(Time::ZERO, side, what);
     }
