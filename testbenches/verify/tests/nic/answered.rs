@@ -1,8 +1,9 @@
 //! READ requests, as the NIC answers them on the wire. Each test paraphrases the statement of the standard that it
 //! checks (IBTA volume 1).
 
-use crate::fixture::{MTU, Tested};
+use crate::fixture::{MTU, Tested, pfc};
 use crate::standard::packet;
+use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::{ReadRights, Region};
@@ -271,7 +272,8 @@ fn a_read_is_answered_again_from_where_it_is_asked() {
     bench.pair.pulses_are_counted();
 }
 
-/// 9.7.5.1.2: likewise while its responses are being sent: none of what was still to be sent passes what is asked again.
+/// 9.7.5.1.2: likewise while its responses are being sent: none of what was still to be sent passes what is asked
+/// again.
 #[test]
 fn what_is_asked_again_is_not_passed() {
     for after in (200..1_200).step_by(37) {
@@ -290,6 +292,49 @@ fn what_is_asked_again_is_not_passed() {
         for (n, answer) in answers[..at].iter().enumerate() {
             assert_eq!(answer.1, n as i32, "{after}");
         }
+    }
+}
+
+/// 9.7.5.1.2: responses that are built and wait under a pause are not sent beside those to the same READ asked again; but
+/// those to a later READ are, since nobody asks for them again.
+#[test]
+fn what_waits_under_a_pause_is_not_sent_twice() {
+    const TWO: u32 = 2 * MTU;
+    let behind = BASE + u64::from(TWO);
+    for later in [false, true] {
+        let mut withdrawn = 0;
+        for after in (40..400).step_by(13) {
+            let mut bench = Bench::new();
+            bench.pair.write(1, reg::PFC_CLASSES, 0xFF).unwrap();
+            let paused = |bench: &mut Bench, quanta| {
+                let at = bench.pair.time();
+                bench.pair.receive(1, at, pfc([Some(quanta); 8]));
+                bench.answers(100)
+            };
+            let first = read(0, BASE, TWO);
+            let mut asked = vec![first.clone()];
+            asked.extend(later.then(|| read(2, behind, TWO)));
+            let mut answers = bench.asked(asked, after);
+            answers.extend(paused(&mut bench, u16::MAX));
+            answers.extend(bench.asked(vec![first], 500));
+            let mut since = paused(&mut bench, 0);
+            since.extend(bench.answers(3_000));
+            // One may have been on its way to the wire.
+            assert!(later || since.len() <= 3, "{after}: {:?}", heads(&since));
+            answers.extend(since);
+            let of = |psns: std::ops::Range<i32>| -> Vec<Answer> {
+                let mut these = answers.clone();
+                these.retain(|it| psns.contains(&it.1));
+                these
+            };
+            let again = responses(0, BASE, TWO, 1);
+            assert!(of(0..2).ends_with(&again), "{after}: {:?}", heads(&answers));
+            if later {
+                assert_eq!(of(2..4), responses(2, behind, TWO, 2), "{after}");
+            }
+            withdrawn += bench.pair.count(1, reg::WITHDRAWN);
+        }
+        assert!(later || withdrawn > 0, "nothing waited");
     }
 }
 
@@ -315,8 +360,8 @@ fn one_read_more_than_is_granted_is_invalid() {
     );
 }
 
-/// 9.7.4.1.4, 10.6.3: memory that is taken away while it is read is not sent any more: a NAK takes the place of the next
-/// response, and the QP ends.
+/// 9.7.4.1.4, 10.6.3: memory that is taken away while it is read is not sent any more: a NAK takes the place of the
+/// next response, and the QP ends.
 #[test]
 fn memory_that_goes_while_it_is_read_ends_the_qp() {
     let mut bench = Bench::new();
@@ -351,6 +396,51 @@ fn a_qp_that_is_opened_again_owes_nothing() {
         let answers = bench.asked(vec![read(0, BASE, 2 * MTU)], 2_000);
         assert_eq!(answers, responses(0, BASE, 2 * MTU, 1), "{after}");
         bench.pair.pulses_are_counted();
+    }
+}
+
+/// DCQCN (SIGCOMM 2015, 3.3): a CNP halves the rate of its QP, since α is 1 at first, and what it sends keeps to that
+/// rate: READ responses too.
+#[test]
+fn responses_keep_to_the_rate() {
+    const RESPONSES: u32 = 12;
+    for cnps in [0, 1, 4] {
+        let mut bench = Bench::new();
+        let control = 1 << reg::DCQCN_ON_LOW;
+        for (address, word) in [(reg::CONTROL, control), (reg::LIMITER_BURST, 0)] {
+            bench.pair.write(1, address, word).unwrap();
+        }
+        let cnp = packet(0, 0, psn(0), |roce| {
+            roce.bth.opcode = Opcode::CNP;
+            roce.bth.becn = true;
+        });
+        for _ in 0..cnps {
+            bench.asked(vec![cnp.clone()], 500);
+        }
+        let mut rate = || {
+            bench.pair.step(&mut all);
+            Some(bench.pair.host(1).rate(0)?.0)
+        };
+        let rate = (0..100).find_map(|_| rate()).unwrap();
+        assert_eq!(rate.0, 40_000_000 >> cnps, "kb/s");
+        let answers = bench.asked(vec![read(0, BASE, RESPONSES * MTU)], 20_000);
+        assert_eq!(answers, responses(0, BASE, RESPONSES * MTU, 1));
+        let sent = bench.pair.frames.iter().rev();
+        let sent: Vec<_> = (sent.filter(|(side, ..)| *side == 1))
+            .take(RESPONSES as usize)
+            .map(|(_, frame, _)| (frame.start.as_ps(), 8 * frame.wire_bytes()))
+            .collect();
+        let took = sent[0].0 - sent[sent.len() - 1].0;
+        // Of all but the last one; a kilobit a second is a bit in 10^9 ps.
+        let bits: u64 = sent[1..].iter().map(|(_, bits)| bits).sum();
+        let right = bits * 1_000_000_000 / u64::from(rate.0);
+        // One response is under way at a time, which at line rate takes some cycles more than the wire.
+        let under_way = u64::from(RESPONSES) * 20 * PERIOD_256_PS;
+        let range = right - right / 20..=right + right / 20 + under_way;
+        assert!(
+            range.contains(&took),
+            "{cnps} CNPs: {took} ps, {right} at the rate"
+        );
     }
 }
 
