@@ -286,16 +286,8 @@ module nic_transmit
   assign may_send = slot_free && account_room;
 
   // Packets that go to slots and account: of SENDs, and of responses in the cycles without
-  logic
-      put,
-      put_packet,
-      response_over,
-      withdraw,
-      take_response,
-      responses_idle,
-      responses_move,
-      counted,
-      counted_response_q;
+  logic put, put_packet, response_over, withdraw, take_response;
+  logic responses_idle, responses_move, counted, counted_response_q;
   logic [15:0] counted_bytes;
   logic [QpBits-1:0] put_qp;
   request_t put_request;

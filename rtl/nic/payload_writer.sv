@@ -20,8 +20,8 @@
 //     cycle 2   its answer: a job for the reader, an entry for the head queue
 //     later     heads and beats are joined at the output
 //
-// Timing: `release_o` and `pass_o` depend on `write_ready_i`, `completion_ready_i` and `settled_ready_i`, `idle_o` on `step_valid_i` and
-// `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
+// Timing: `release_o` and `pass_o` depend on `write_ready_i`, `completion_ready_i` and `settled_ready_i`, `idle_o` on
+// `step_valid_i` and `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
 module payload_writer
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(

@@ -6,8 +6,8 @@
 //
 // A pick whose slot a READ response has taken (`stale_i`) waits, and is replaced if there is another QP.
 //
-// A granted QP is locked until `release_i`, and so is one whose READ response is granted (`lock_i`). By then its packet has been accounted for in window and limiter, so that
-// neither is exceeded. Up to two releases per cycle.
+// A granted QP is locked until `release_i`, and so is one whose READ response is granted (`lock_i`). By then its packet
+// has been accounted for in window and limiter, so that neither is exceeded. Up to two releases per cycle.
 //
 // Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers.
 module send_scheduler

@@ -1,6 +1,6 @@
-// Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests and READ responses. A paused
-// class is skipped. Answers, and packets in slots, of several classes that are ready take turns by QP. Counts the IPv4
-// identification.
+// Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests and READ responses. A
+// paused class is skipped. Answers, and packets in slots, of several classes that are ready take turns by QP. Counts
+// the IPv4 identification.
 //
 // A request waits also for an answer that is a few cycles away (`answer_coming_i`): answers come more slowly than the
 // shortest of them are sent, and each would wait for a request of 4 KiB. A request that waits lets at most

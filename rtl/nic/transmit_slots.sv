@@ -1,5 +1,5 @@
-// Slots for requests and READ responses whose payload is being fetched, one packet per slot, handed on in the order of grants
-// within a class.
+// Slots for requests and READ responses whose payload is being fetched, one packet per slot, handed on in the order of
+// grants within a class.
 //
 // - Grant: `take_i` takes a slot while `free_o` is 1. The step of the grant, three cycles later, fills or frees it
 //   (`step_valid_i`, in the order of grants).

@@ -249,8 +249,8 @@ impl Requests {
         found.is_some_and(|(_, request)| request.operation.is_answered_by(answer.bth.opcode))
     }
 
-    /// Whether requests may be known at this time that the tap does not have: there was a packet about others before the
-    /// first one seen, not long ago. So one that came until then may have been sent before.
+    /// Whether requests may be known at this time that the tap does not have: there was a packet about others before
+    /// the first one seen, not long ago. So one that came until then may have been sent before.
     pub fn lacks_some(&self, time: Time, at: Place) -> bool {
         let before = at.stray.max(self.before);
         before.is_some_and(|before| time <= before.saturating_add(CROSSING))

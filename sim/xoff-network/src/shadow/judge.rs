@@ -219,8 +219,8 @@ impl Sides<'_> {
         verdict.different.sort_by_key(|it| it.frame);
     }
 
-    /// Whether a NIC without atomics cannot have this answer: an atomic, which it did not get, brought it about; or it is
-    /// to a READ that is asked again behind an atomic, where the NIC was set up again, so that it answered once.
+    /// Whether a NIC without atomics cannot have this answer: an atomic, which it did not get, brought it about; or it
+    /// is to a READ that is asked again behind an atomic, where the NIC was set up again, so that it answered once.
     fn needs_atomics(&self, at: usize, answer: &Answer) -> bool {
         if self.answers.atomic {
             return false;

@@ -1,5 +1,5 @@
-//! The simulator's types as facts of the oracle. The oracle itself knows none of them, so this file belongs to those who
-//! tell it: the histories here, and the property of the RTL NIC (`testbenches/verify/src/property/nic`).
+//! The simulator's types as facts of the oracle. The oracle itself knows none of them, so this file belongs to those
+//! who tell it: the histories here, and the property of the RTL NIC (`testbenches/verify/src/property/nic`).
 
 use xoff_oracle::{Buffer, Completion, Operation, Ps, Qp, Region, Status, Work};
 use xoff_sim::nic::{self, QpSettings, ReadRights};

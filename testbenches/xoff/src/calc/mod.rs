@@ -1,5 +1,5 @@
-//! `xoff calc`: the planner's arithmetic of buffers, rates and translations, by the functions that the simulated switch and the
-//! reference models use.
+//! `xoff calc`: the planner's arithmetic of buffers, rates and translations, by the functions that the simulated switch
+//! and the reference models use.
 //!
 //! | module | contents |
 //! |---|---|

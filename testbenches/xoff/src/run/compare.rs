@@ -36,13 +36,13 @@ const MOST_SHOWN: usize = 30;
 /// Metrics that are drawn because they are asked for, at most.
 const MOST_DRAWN: usize = 12;
 
-/// Compares runs: prints what happened in each variant and what differs, and writes the same as a page. Runs that differ
-/// in the seed only are one variant.
+/// Compares runs: prints what happened in each variant and what differs, and writes the same as a page. Runs that
+/// differ in the seed only are one variant.
 ///
 /// # Errors
 ///
-/// Returns an error if a run cannot be read, did not finish or is named twice, if no run has a metric that is asked for,
-/// or if the output cannot be written.
+/// Returns an error if a run cannot be read, did not finish or is named twice, if no run has a metric that is asked
+/// for, or if the output cannot be written.
 pub fn compare(arguments: &CompareArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
     let mut runs: Vec<Run> = Vec::new();
     for path in &arguments.runs {

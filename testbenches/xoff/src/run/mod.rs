@@ -1,4 +1,5 @@
-//! `xoff run`, `xoff list`, `xoff diff` and `xoff compare`: runs scenarios, measures them and judges their expectations.
+//! `xoff run`, `xoff list`, `xoff diff` and `xoff compare`: runs scenarios, measures them and judges their
+//! expectations.
 //!
 //! | module | contents |
 //! |---|---|
