@@ -115,6 +115,8 @@ module qp_drain_proof
       .refusing_i  (refusing_i || refusal_q),
       .holds_i     (holds_i || slot_q),
       .completions_i(told_count_q),
+      .sends_i         ('0),
+      .send_pop_i      (1'b0),
       .completion_pop_i(told_pop),
       .drained_o   (drained),
       .idle_o      (unused_idle)

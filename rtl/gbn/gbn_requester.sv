@@ -34,6 +34,7 @@ module gbn_requester
 #(
     parameter  int unsigned Qps      = 64,          // 2 to 1,024
     parameter  int unsigned Wqes     = 16,          // slots of a QP's ring: a power of two, 2 to 128
+    parameter  int unsigned Reads    = 16,          // READs of a QP that may be unanswered: a power of two, 2 to 16
     parameter  int unsigned PeriodPs = 5120,        // of clk_i: 1,000 to 10,000
     localparam int unsigned QpBits   = $clog2(Qps)
 ) (
@@ -42,12 +43,13 @@ module gbn_requester
     input cycle_t now_i,
 
     input  logic                           event_valid_i,
-    input  logic              [       2:0] event_kind_i,           // RequesterOpen to RequesterAck, RequesterFail
+    input  logic              [       3:0] event_kind_i,           // requester_kind_e, without TIMER and WALK
     input  logic              [QpBits-1:0] event_qp_i,
     input  requester_config_t              event_configuration_i,  // OPEN
-    input  psn_t                           event_psn_i,            // OPEN, ACK
-    input  logic              [       7:0] event_syndrome_i,       // ACK
+    input  psn_t                           event_psn_i,            // OPEN, ACK, RESPONSE
+    input  logic              [       7:0] event_syndrome_i,       // ACK, RESPONSE: that of an ACK if it has no AETH
     input  work_t                          event_work_i,           // POST
+    input  returned_t                      event_returned_i,       // RESPONSE
     output logic                           event_ready_o,
 
     input logic [Qps-1:0] asks_i,  // per QP: a packet that asks for an ACK waits for the wire
@@ -67,9 +69,13 @@ module gbn_requester
     output logic                            request_valid_o,
     output request_t                        request_o,
     output logic                            completion_valid_o,
+    output logic                            completion_silent_o,
     output completion_t                     completion_o,
+    output logic                            place_valid_o,
+    output place_t                          place_o,
 
     output logic [Qps-1:0] sendable_o,
+    output logic [Qps-1:0] awaits_o,    // QPs with a READ that is not answered; like `sendable_o`
     output logic [Qps-1:0] full_o,      // QPs whose ring has no room; like `sendable_o` from the cycle after a step on
 
     // QPs in the pipeline, of which no event is taken in this cycle
@@ -81,6 +87,7 @@ module gbn_requester
 );
 
   localparam int unsigned SlotBits = $clog2(Wqes);
+  localparam int unsigned ReadBits = $clog2(Reads);
 
   // A slot as it was taken
   typedef struct packed {
@@ -91,6 +98,7 @@ module gbn_requester
     requester_config_t configuration;
     psn_t              psn;
     logic [7:0]        syndrome;
+    returned_t         returned;
     posted_t           work;           // without PSNs
   } taken_t;
 
@@ -156,10 +164,12 @@ module gbn_requester
       taken_d.configuration = event_configuration_i;
       taken_d.psn = event_psn_i;
       taken_d.syndrome = event_syndrome_i;
+      taken_d.returned = event_returned_i;
       taken_d.work = '{
           kind: event_work_i.kind,
           signaled: event_work_i.signaled,
           solicited: event_work_i.solicited,
+          fence: event_work_i.fence,
           length: event_work_i.length,
           local_va: event_work_i.local_va,
           local_key: event_work_i.local_key,
@@ -248,6 +258,7 @@ module gbn_requester
       .valid_i     (taken_valid_q),
       .now_i,
       .context_i   (read_context),
+      .response_i  (taken_q.kind == RequesterResponse),
       .psn_i       (taken_q.psn),
       .syndrome_i  (taken_q.syndrome),
       .kind_i      (taken_q.work.kind),
@@ -285,24 +296,34 @@ module gbn_requester
 
   requester_context_t step_context;
   requester_note_e step_note;
-  logic walk, due, fresh, request_valid, completion_valid, post;
+  logic walk, due, fresh, request_valid, completion_valid, silent, place_valid, post, ask;
   request_t request;
   completion_t completion;
+  place_t place;
   posted_t posted, post_word;
+  awaited_t awaited, ask_word;
+  psn_t next_first;
   logic [$bits(posted_t)-1:0] posted_bits;
+  logic [$bits(awaited_t)-1:0] awaited_bits;
 
-  assign posted = posted_bits;
+  assign posted  = posted_bits;
+  assign awaited = awaited_bits;
 
-  gbn_requester_step u_step (
+  gbn_requester_step #(
+      .Reads(Reads)
+  ) u_step (
       .own_i             (looked_q.taken.own),
       .kind_i            (looked_q.taken.kind),
       .configuration_i   (looked_q.taken.configuration),
       .psn_i             (looked_q.taken.psn),
       .error_i           (looked_q.taken.syndrome[1:0]),
+      .returned_i        (looked_q.taken.returned),
       .work_i            (looked_q.taken.work),
       .context_i         (looked_q.c),
       .facts_i           (looked_q.facts),
       .posted_i          (posted),
+      .awaited_i         (awaited),
+      .next_first_i      (next_first),
       .context_o         (step_context),
       .note_o            (step_note),
       .walk_o            (walk),
@@ -311,9 +332,14 @@ module gbn_requester
       .request_valid_o   (request_valid),
       .request_o         (request),
       .completion_valid_o(completion_valid),
+      .silent_o          (silent),
       .completion_o      (completion),
+      .place_valid_o     (place_valid),
+      .place_o           (place),
       .post_o            (post),
-      .posted_o          (post_word)
+      .posted_o          (post_word),
+      .ask_o             (ask),
+      .asked_o           (ask_word)
   );
 
   ram_1r1w #(
@@ -345,11 +371,44 @@ module gbn_requester
       .data_o         (posted_bits)
   );
 
+  // READs that were asked for and not answered: for a response the oldest one, and where the next one begins.
+  logic read_response;
+  logic [ReadBits-1:0] second;
+
+  assign read_response = taken_valid_q && taken_q.kind == RequesterResponse;
+  assign second        = read_context.asking.tail[ReadBits-1:0] + 1'b1;
+
+  ram_1r1w #(
+      .Width($bits(awaited_t)),
+      .Depth(Qps * Reads)
+  ) u_awaited (
+      .clk_i,
+      .write_i        (looked_valid_q && ask),
+      .write_address_i({looked_q.taken.qp, looked_q.c.asking.head[ReadBits-1:0]}),
+      .data_i         (ask_word),
+      .read_i         (read_response),
+      .read_address_i ({taken_q.qp, read_context.asking.tail[ReadBits-1:0]}),
+      .data_o         (awaited_bits)
+  );
+
+  ram_1r1w #(
+      .Width($bits(psn_t)),
+      .Depth(Qps * Reads)
+  ) u_firsts (
+      .clk_i,
+      .write_i        (looked_valid_q && ask),
+      .write_address_i({looked_q.taken.qp, looked_q.c.asking.head[ReadBits-1:0]}),
+      .data_i         (ask_word.first_psn),
+      .read_i         (read_response),
+      .read_address_i ({taken_q.qp, second}),
+      .data_o         (next_first)
+  );
+
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 3: results
 
   logic out_valid_q;  // a step or a visit
-  logic [Qps-1:0] sendable_q, full_q;
+  logic [Qps-1:0] sendable_q, full_q, awaits_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -357,12 +416,14 @@ module gbn_requester
       step_q             <= 1'b0;
       request_valid_o    <= 1'b0;
       completion_valid_o <= 1'b0;
+      place_valid_o      <= 1'b0;
       follow_q           <= 1'b0;
     end else begin
       out_valid_q        <= looked_valid_q;
       step_q             <= looked_valid_q && looked_q.step;
       request_valid_o    <= looked_valid_q && request_valid;
       completion_valid_o <= looked_valid_q && completion_valid;
+      place_valid_o      <= looked_valid_q && place_valid;
       follow_q           <= looked_valid_q && looked_q.step && (walk || (due && timers_i));
     end
   end
@@ -378,21 +439,24 @@ module gbn_requester
       fresh_q        <= fresh;
     end
     if (looked_valid_q && request_valid) request_o <= request;
-    if (looked_valid_q && completion_valid) completion_o <= completion;
+    if (looked_valid_q && completion_valid) {completion_silent_o, completion_o} <= {silent, completion};
+    if (looked_valid_q && place_valid) place_o <= place;
   end
 
   assign step_valid_o = step_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {sendable_q, full_q} <= '0;
+    if (rst_i) {sendable_q, full_q, awaits_q} <= '0;
     else if (step_q) begin
       sendable_q[step_qp_o] <= requester_sendable(step_context_o);
       full_q[step_qp_o]     <= step_context_o.head - step_context_o.tail == ring_t'(Wqes);
+      awaits_q[step_qp_o]   <= step_context_o.asking.tail != step_context_o.asking.head;
     end
   end
 
   assign sendable_o = sendable_q;
   assign full_o     = full_q;
+  assign awaits_o   = awaits_q;
 
   // A deadline is reported only by the last of the steps that follow each other.
   deadline_sweep #(

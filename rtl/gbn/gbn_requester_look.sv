@@ -10,6 +10,7 @@ module gbn_requester_look
     input logic                      valid_i,
     input cycle_t                    now_i,
     input requester_context_t        context_i,
+    input logic                      response_i,    // RESPONSE; else `syndrome_i` is that of an ACK
     input psn_t                      psn_i,         // of an answer
     input logic               [ 7:0] syndrome_i,
     input work_e                     kind_i,        // of a work request
@@ -28,7 +29,8 @@ module gbn_requester_look
   logic [7:0] ack_every;
   logic [31:0] less;  // packets − 1
   logic ack, rnr_nak, sequence_nak, error;
-  psn_t   una;
+  logic waits, begun, ahead;
+  psn_t una, awaited;
   cycle_t left;
 
   gbn_times #(
@@ -52,6 +54,8 @@ module gbn_requester_look
     error = '0;
     left = '0;
     una = '0;
+    {waits, begun, ahead} = '0;
+    awaited = '0;
     if (valid_i) begin
       unacknowledged = context_i.next_psn - context_i.una_psn;
       ack_every = context_i.configuration.ack_every;
@@ -65,12 +69,17 @@ module gbn_requester_look
       sequence_nak = syndrome_i == SyndromeSequence;
       error = syndrome_i == SyndromeInvalid || syndrome_i == SyndromeAccess || syndrome_i == SyndromeOperate;
       left = left_i + timeout;
-      una = psn_i + psn_t'(ack);  // a NAK acknowledges the packets before its PSN
+
+      // PSN of the response that comes next
+      waits = context_i.asking.tail != context_i.asking.head;
+      begun = !psn_behind(context_i.una_psn, context_i.asking.first_psn);
+      awaited = begun ? context_i.una_psn : context_i.asking.first_psn;
+      ahead = psn_ahead(psn_i, awaited);
       facts_o.due = context_i.timer_runs && !earlier(now_i, context_i.deadline) && (!answer_i || context_i.rnr_wait);
       facts_o.empty = context_i.tail == context_i.head;
       facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 
-      facts_o.work_bad = kind_i > WorkWriteImm || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
+      facts_o.work_bad = kind_i > WorkRead || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
       facts_o.packets_less = less[21:0];
 
       facts_o.sendable = requester_sendable(context_i);
@@ -83,8 +92,18 @@ module gbn_requester_look
       facts_o.sequence_nak = sequence_nak;
       facts_o.error = error;
       facts_o.behind_una = psn_behind(psn_i, context_i.una_psn);
-      facts_o.unsent = !psn_behind(psn_i, context_i.top_psn);
-      facts_o.progress = ack ? !psn_behind(psn_i, context_i.una_psn) : psn_ahead(psn_i, context_i.una_psn);
+      facts_o.unsent = !psn_behind(psn_i, context_i.top_psn) || (response_i && (!waits || psn_behind(psn_i, awaited)));
+      facts_o.missing = waits && !facts_o.behind_una && psn_behind(psn_i, context_i.top_psn) &&
+          ((ahead && (response_i || ack || rnr_nak || sequence_nak || error)) ||
+           (psn_i == awaited && !response_i && ack));
+      facts_o.begun = begun;
+      facts_o.begins = psn_i == context_i.asking.first_psn ||
+          (context_i.asking.resumes && psn_i == context_i.asking.resumed_psn);
+      // A NAK acknowledges the packets before its PSN, and what says that a response is missing those before the READ.
+      una = facts_o.missing ? awaited : psn_i + psn_t'(ack || response_i);
+      if (facts_o.missing) facts_o.progress = !begun;
+      else if (ack || response_i) facts_o.progress = !facts_o.behind_una;
+      else facts_o.progress = psn_ahead(psn_i, context_i.una_psn);
       facts_o.una_psn = una;
       facts_o.next_behind = psn_behind(context_i.next_psn, una);
       facts_o.asked_behind = psn_behind(context_i.asked_psn, una);

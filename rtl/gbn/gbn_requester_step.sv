@@ -4,21 +4,27 @@
 // - `facts_i` is the output of gbn_requester_look for the same event and context.
 // - `posted_i` is the ring's slot `current` for a SEND, `tail` for all other steps. It is valid when the ring is not
 //   empty.
+// - `awaited_i` is the oldest READ that is not answered, for a RESPONSE; `next_first_i` the first PSN of the one behind.
 // - `own_i` marks TIMER and WALK steps made by the unit. An event with one of these kinds and `own_i` = 0 is ignored.
 //
 // Purely combinational.
 module gbn_requester_step
   import roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
-(
+#(
+    parameter int unsigned Reads = 16
+) (
     input logic                     own_i,
     input requester_kind_e          kind_i,
     input requester_config_t        configuration_i,  // OPEN
-    input psn_t                     psn_i,            // OPEN, ACK
+    input psn_t                     psn_i,            // OPEN, ACK, RESPONSE
     input logic               [1:0] error_i,          // ACK: the low bits of the syndrome
+    input returned_t                returned_i,       // RESPONSE
     input posted_t                  work_i,           // POST: without PSNs
     input requester_context_t       context_i,
     input requester_facts_t         facts_i,
     input posted_t                  posted_i,
+    input awaited_t                 awaited_i,
+    input psn_t                     next_first_i,
 
     output requester_context_t context_o,
     output requester_note_e    note_o,
@@ -28,9 +34,14 @@ module gbn_requester_step
     output logic               request_valid_o,
     output request_t           request_o,
     output logic               completion_valid_o,
+    output logic               silent_o,            // the completion is not for software, unless its READ fails yet
     output completion_t        completion_o,
+    output logic               place_valid_o,       // RESPONSE: its payload goes to `place_o`
+    output place_t             place_o,
     output logic               post_o,              // `posted_o` goes into slot `head`
-    output posted_t            posted_o
+    output posted_t            posted_o,
+    output logic               ask_o,               // `asked_o` goes into the READs' slot `head`
+    output awaited_t           asked_o
 );
 
   requester_context_t c;
@@ -39,7 +50,7 @@ module gbn_requester_step
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Packet to send
 
-  logic first, last, asks, write, has_imm;
+  logic first, last, asks, write, read, has_imm;
   logic [3:0] shift;
   logic [31:0] offset;
   psn_t sent;  // packets of the message before this one
@@ -47,7 +58,8 @@ module gbn_requester_step
   operation_e operation;
 
   assign first   = c.next_psn == posted_i.first_psn;
-  assign last    = c.next_psn == posted_i.last_psn;
+  assign read    = posted_i.kind == WorkRead;
+  assign last    = read || c.next_psn == posted_i.last_psn;
   assign write   = posted_i.kind inside {WorkWrite, WorkWriteImm};
   assign has_imm = posted_i.kind inside {WorkSendImm, WorkSendInv, WorkWriteImm};
   assign asks    = last || facts_i.asked_long_ago || facts_i.window_last;
@@ -79,18 +91,26 @@ module gbn_requester_step
       endcase
       default: operation = write ? OpWriteMiddle : OpSendMiddle;
     endcase
+    if (read) operation = OpReadRequest;
   end
 
   always_comb begin
-    request_o               = '0;
-    request_o.opcode        = {ServiceRc, operation};
-    request_o.psn           = c.next_psn;
-    request_o.ack_req       = asks;
-    request_o.solicited     = last && posted_i.solicited;
-    request_o.again         = facts_i.again;
-    request_o.payload_bytes = last ? 16'(left) : 16'd1 << shift;
-    request_o.local_va      = posted_i.local_va + 64'(offset);
-    request_o.local_key     = posted_i.local_key;
+    request_o         = '0;
+    request_o.opcode  = {ServiceRc, operation};
+    request_o.psn     = c.next_psn;
+    request_o.ack_req = asks;
+    request_o.again   = facts_i.again;
+    if (read) begin
+      // What is not answered of it: a READ is asked again from its inside.
+      request_o.va      = posted_i.remote_va + 64'(offset);
+      request_o.rkey    = posted_i.remote_key;
+      request_o.dma_len = posted_i.length - offset;
+    end else begin
+      request_o.solicited     = last && posted_i.solicited;
+      request_o.payload_bytes = last ? 16'(left) : 16'd1 << shift;
+      request_o.local_va      = posted_i.local_va + 64'(offset);
+      request_o.local_key     = posted_i.local_key;
+    end
     if (first && write) begin
       request_o.va      = posted_i.remote_va;
       request_o.rkey    = posted_i.remote_key;
@@ -98,6 +118,54 @@ module gbn_requester_step
     end
     if (last && has_imm) request_o.imm = posted_i.imm;
   end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // READs: whether the work has to wait for others, and a response
+
+  // PSNs in use stay within half of all, so that each is either ahead or behind.
+  localparam psn_t DistanceMax = 24'h7F_FFFF;
+
+  logic hindered;
+  read_t limit, unanswered;
+
+  assign limit = (c.configuration.reads == '0 || 32'(c.configuration.reads) > Reads) ? read_t'(Reads) : c.configuration.reads;
+  assign unanswered = c.asking.asked - c.asking.tail;
+
+  always_comb begin
+    hindered = posted_i.fence && unanswered != '0;
+    if (read) hindered |= unanswered >= limit || posted_i.last_psn - c.una_psn >= DistanceMax;
+    else hindered |= c.next_psn - c.una_psn >= DistanceMax;
+  end
+
+  always_comb begin
+    asked_o = '{
+        first_psn: posted_i.first_psn,
+        last_psn: posted_i.last_psn,
+        length: posted_i.length,
+        local_va: posted_i.local_va,
+        local_key: posted_i.local_key
+    };
+  end
+
+  logic responds, response_read, response_first, response_last, response_ends, response_right;
+  logic [31:0] response_offset;
+  logic [12:0] response_left;  // bytes from its PSN on, if it is the last one
+
+  assign response_read = returned_i.operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly};
+  assign response_first = returned_i.operation inside {OpReadRespFirst, OpReadRespOnly};
+  assign response_last = returned_i.operation inside {OpReadRespLast, OpReadRespOnly};
+  assign response_ends = psn_i == awaited_i.last_psn;
+  assign response_offset = 32'(psn_t'(psn_i - awaited_i.first_psn)) << shift;
+  assign response_left = awaited_i.length[12:0] - response_offset[12:0];
+  assign response_right  = response_read && response_first == facts_i.begins && response_last == response_ends &&
+      returned_i.bytes == (response_ends ? 16'(response_left) : 16'd1 << shift);
+
+  assign place_o = '{
+          va: awaited_i.local_va + 64'(response_offset),
+          key: awaited_i.local_key,
+          remote: 1'b0,
+          bytes: returned_i.bytes[14:0]
+      };
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Work request to post, and completion of the oldest
@@ -122,13 +190,18 @@ module gbn_requester_step
     if (completion_o.status == StatusSuccess) completion_o.length = posted_i.length;
   end
 
+  assign silent_o = !flush && !posted_i.signaled;
+
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Context
 
   logic low_behind;
+  logic acknowledges;  // `una_psn` advances
+  logic answered;  // what came was taken: the oldest message may be complete
+  logic goes_back;  // to a response that is missing
   logic use_retry;  // use up a retry; the QP fails if none is left
   logic fresh;  // a timer was started
-  requester_context_t n;
+  requester_context_t a, n;
   status_e error_status;
 
   // The NAK of a go-back-0 responder may have the PSN of the message's first packet, which may be acknowledged
@@ -145,15 +218,53 @@ module gbn_requester_step
     endcase
   end
 
+  // What is acknowledged
+  logic reserved, wrong, taken;
+
+  assign reserved = !(facts_i.ack || facts_i.rnr || facts_i.sequence_nak || facts_i.error);
+  assign responds = kind_i == RequesterResponse && facts_i.ack && !(facts_i.behind_una || facts_i.unsent || facts_i.missing) &&
+      (response_first || !facts_i.begins || !response_read);
+
+  assign wrong = responds && !response_right;
+
   always_comb begin
-    n                  = c;
+    taken = 1'b0;
+    if (facts_i.missing) taken = kind_i inside {RequesterAck, RequesterResponse};
+    else if (kind_i == RequesterAck) taken = !(reserved || low_behind || facts_i.unsent);
+    else if (responds) taken = !wrong || !facts_i.begun;
+    acknowledges = c.state == QpReady && taken && facts_i.progress;
+  end
+
+  always_comb begin
+    a = c;
+    if (acknowledges) begin
+      // What is in front of a response that is wrong is acknowledged all the same.
+      a.una_psn     = wrong ? psn_i : facts_i.una_psn;
+      a.retries     = c.configuration.retry;
+      a.rnr_retries = c.configuration.rnr_retry;
+      if (facts_i.next_behind) a.next_psn = a.una_psn;
+      if (facts_i.asked_behind) a.asked_psn = a.una_psn;
+      if (!c.rnr_wait && !wrong) begin
+        a.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
+        if (a.timer_runs) a.deadline = facts_i.ack_deadline;
+      end
+      a.asking.blocked = 1'b0;
+    end
+  end
+
+  always_comb begin
+    n                  = a;
     note_o             = RequesterNone;
     walk_o             = 1'b0;
     request_valid_o    = 1'b0;
     completion_valid_o = 1'b0;
+    place_valid_o      = 1'b0;
     post_o             = 1'b0;
+    ask_o              = 1'b0;
+    answered           = 1'b0;
+    goes_back          = 1'b0;
     use_retry          = 1'b0;
-    fresh              = 1'b0;
+    fresh              = acknowledges && a.timer_runs && !c.rnr_wait && !wrong;
 
     case (kind_i)
       RequesterOpen: begin
@@ -185,10 +296,13 @@ module gbn_requester_step
 
       RequesterSend: begin
         if (!facts_i.sendable) note_o = RequesterBlocked;
-        else begin
+        else if (hindered) begin
+          note_o           = RequesterBlocked;
+          n.asking.blocked = 1'b1;
+        end else begin
           request_valid_o = 1'b1;
-          n.next_psn      = c.next_psn + 1'b1;
-          if (!facts_i.again) n.top_psn = n.next_psn;
+          n.next_psn      = (read ? posted_i.last_psn : c.next_psn) + 1'b1;
+          if (psn_ahead(n.next_psn, c.top_psn)) n.top_psn = n.next_psn;
           if (last) n.current = c.current + 1'b1;
           if (asks) begin
             n.asked_psn = n.next_psn;
@@ -199,29 +313,29 @@ module gbn_requester_step
               fresh        = 1'b1;
             end
           end else if (c.unasked != '1) n.unasked = c.unasked + 1'b1;
+          if (read) begin
+            n.asking.asked = c.asking.asked + 1'b1;
+            n.asking.psns  = c.asking.psns + (n.next_psn - c.next_psn);
+            // That of an older READ, which is answered first, stays.
+            if (!first) {n.asking.resumes, n.asking.resumed_psn} = {1'b1, c.next_psn};
+            else if (unanswered == '0) {n.asking.resumes, n.asking.resumed_psn} = '0;
+            if (c.asking.asked == c.asking.head) begin
+              ask_o         = 1'b1;
+              n.asking.head = c.asking.head + 1'b1;
+              if (c.asking.tail == c.asking.head) n.asking.first_psn = posted_i.first_psn;
+            end
+          end
         end
       end
 
       RequesterAck: begin
         if (c.state != QpReady) note_o = RequesterIgnored;
-        else if (!(facts_i.ack || facts_i.rnr || facts_i.sequence_nak || facts_i.error)) note_o = RequesterReserved;
+        else if (facts_i.missing) goes_back = 1'b1;
+        else if (reserved) note_o = RequesterReserved;
         else if (low_behind) note_o = RequesterStale;
         else if (facts_i.unsent) note_o = RequesterUnsent;
         else begin
-          if (facts_i.progress) begin
-            n.una_psn     = facts_i.una_psn;
-            n.retries     = c.configuration.retry;
-            n.rnr_retries = c.configuration.rnr_retry;
-            if (facts_i.next_behind) n.next_psn = facts_i.una_psn;
-            if (facts_i.asked_behind) n.asked_psn = facts_i.una_psn;
-            if (!c.rnr_wait) begin
-              n.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
-              if (n.timer_runs) begin
-                n.deadline = facts_i.ack_deadline;
-                fresh      = 1'b1;
-              end
-            end
-          end
+          answered = 1'b1;
           if (facts_i.ack) note_o = RequesterProgress;
           else if (facts_i.error) begin
             note_o   = RequesterRemoteError;
@@ -241,13 +355,34 @@ module gbn_requester_step
             n.after = AfterRewind;
             if (c.configuration.rnr_retry != 3'd7) n.rnr_retries = n.rnr_retries - 1'b1;
           end
-          if (!facts_i.empty && psn_behind(posted_i.last_psn, n.una_psn)) begin
-            completion_valid_o = posted_i.signaled;
-            n.tail             = c.tail + 1'b1;
-            if (c.current == c.tail) n.current = n.tail;
-            walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
+        end
+      end
+
+      RequesterResponse: begin
+        if (c.state != QpReady) note_o = RequesterIgnored;
+        else if (facts_i.behind_una) note_o = RequesterStale;
+        else if (facts_i.unsent) note_o = RequesterUnsent;
+        else if (facts_i.missing) goes_back = 1'b1;
+        else if (!facts_i.ack) note_o = RequesterReserved;
+        else if (!responds) note_o = RequesterStale;  // of the answer before the READ was asked again
+        else begin
+          answered = 1'b1;
+          if (!wrong) begin
+            note_o             = RequesterProgress;
+            place_valid_o      = returned_i.bytes != '0;
+            n.asking.went_back = 1'b0;
+            if (c.asking.resumed_psn == psn_i) {n.asking.resumes, n.asking.resumed_psn} = '0;
+            if (unanswered != '0) n.asking.psns = c.asking.psns - 1'b1;
+            if (response_ends) begin
+              n.asking.tail      = c.asking.tail + 1'b1;
+              n.asking.first_psn = (n.asking.tail == c.asking.head) ? '0 : next_first_i;
+              if (unanswered == '0) n.asking.asked = n.asking.tail;
+            end
+          end else begin
+            note_o   = RequesterRemoteError;
+            n.after  = AfterFail;
+            n.status = StatusBadResponse;
           end
-          if (n.after != AfterNone) walk_o = 1'b1;
         end
       end
 
@@ -255,6 +390,8 @@ module gbn_requester_step
       if (!own_i) note_o = RequesterIgnored;
       else begin
         n.timer_runs = 1'b0;
+        // Nothing of an old answer is under way any more.
+        if (!facts_i.held) n.asking.went_back = 1'b0;
         if (facts_i.held) begin
           n.timer_runs = 1'b1;
           n.deadline   = facts_i.held_deadline;
@@ -276,7 +413,7 @@ module gbn_requester_step
         n.timer_runs = 1'b0;
         n.rnr_wait   = 1'b0;
         n.status     = StatusFlushed;
-        if (facts_i.empty) n.state = QpError;
+        if (facts_i.empty) {n.state, n.asking} = {QpError, asking_t'('0)};
         else begin
           n.after = AfterFail;
           walk_o  = 1'b1;
@@ -286,7 +423,7 @@ module gbn_requester_step
       RequesterWalk:
       if (!own_i) note_o = RequesterIgnored;
       else if (flush || acknowledged) begin
-        completion_valid_o = flush || posted_i.signaled;
+        completion_valid_o = flush || posted_i.signaled || read;
         if (flush) n.status = StatusFlushed;
         n.tail = c.tail + 1'b1;
         if (c.current == c.tail) n.current = n.tail;
@@ -295,17 +432,33 @@ module gbn_requester_step
         n.after   = AfterNone;
         n.current = c.tail;
         if (c.configuration.restart && !facts_i.empty) n.una_psn = posted_i.first_psn;
-        n.next_psn  = n.una_psn;
-        n.asked_psn = n.una_psn;
-        n.unasked   = '0;
+        n.next_psn       = n.una_psn;
+        n.asked_psn      = n.una_psn;
+        n.unasked        = '0;
+        n.asking.asked   = c.asking.tail;
+        n.asking.psns    = '0;
+        n.asking.blocked = 1'b0;
       end else if (c.after == AfterFail) begin
-        n.after = AfterNone;
-        n.state = QpError;
-        walk_o  = 1'b1;
+        n.after  = AfterNone;
+        n.state  = QpError;
+        n.asking = '0;
+        walk_o   = 1'b1;
       end
 
       default: note_o = RequesterIgnored;
     endcase
+
+    // Once for a response that is missing: what comes behind it is of the same answer.
+    if (goes_back) begin
+      answered = 1'b1;
+      if ((c.asking.went_back && facts_i.begun) || c.rnr_wait) note_o = RequesterStale;
+      else begin
+        note_o             = RequesterImplied;
+        n.asking.went_back = 1'b1;
+        n.after            = AfterRewind;
+        use_retry          = c.configuration.nak_retry;
+      end
+    end
 
     if (use_retry) begin
       if (n.retries == '0) begin
@@ -313,6 +466,16 @@ module gbn_requester_step
         n.after  = AfterFail;
         n.status = StatusRetryExceeded;
       end else n.retries = n.retries - 1'b1;
+    end
+
+    if (answered) begin
+      if (!facts_i.empty && psn_behind(posted_i.last_psn, n.una_psn)) begin
+        completion_valid_o = posted_i.signaled || read;
+        n.tail             = c.tail + 1'b1;
+        if (c.current == c.tail) n.current = n.tail;
+        walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
+      end
+      if (n.after != AfterNone) walk_o = 1'b1;
     end
 
     // A rewind stops an ACK timer, a failure any timer. The RNR wait is the one timer that starts with a rewind.

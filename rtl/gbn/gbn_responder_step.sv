@@ -324,8 +324,10 @@ module gbn_responder_step
       ResponderFail:
       if (c.state != QpReady) note_o = ResponderIgnored;
       else begin
-        n.state       = QpError;
-        n.status      = StatusFlushed;
+        n.state  = QpError;
+        n.status = StatusFlushed;
+        // An ACK would go past the READs that are not answered.
+        if (reads_wait(c.reads)) n.owed = OwedNone;
         n.reads.done  = c.reads.head;
         n.reads.again = '0;
         walk_o        = 1'b1;

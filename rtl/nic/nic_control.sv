@@ -95,6 +95,13 @@ module nic_control
     input logic                                  refusing_i,
     input logic [       Qps-1:0]                 holds_i,       // QPs with a transmit slot
 
+    // READ data of peers, as in send_completions
+    input logic              landing_i,      // the requester has taken some
+    input logic              landed_i,
+    input logic              checked_i,
+    input logic              unwritten_i,
+    input logic [QpBits-1:0] unwritten_qp_i,
+
     // Failures: of one half, to the other
     input  logic              send_failed_i,
     input  logic [QpBits-1:0] send_failed_qp_i,
@@ -110,6 +117,7 @@ module nic_control
     // Completions
     input  logic                     send_valid_i,
     input  logic        [QpBits-1:0] send_qp_i,
+    input  logic                     send_silent_i,
     input  completion_t              send_i,
     output logic                     send_room_o,
     input  logic                     receive_valid_i,
@@ -276,18 +284,47 @@ module nic_control
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Completions
 
-  logic completions_idle;
-  logic [$clog2(8 * (Wqes + 1) + 9)-1:0] completions;
+  logic completions_idle, sends_idle, send_valid, send_pop, queue_room;
+  logic [QpBits-1:0] send_qp;
+  completion_t send;
+  logic [$clog2(8 * (Wqes + 1) + 9)-1:0] completions, sends;
+
+  send_completions #(
+      .Qps (Qps),
+      .Wqes(Wqes)
+  ) u_sends (
+      .clk_i       (clk_control),
+      .rst_i,
+      .taken_i     (landing_i),
+      .landed_i,
+      .checked_i,
+      .unwritten_i,
+      .unwritten_qp_i,
+      .forget_i    (discard_o),
+      .forget_qp_i (command_qp_o),
+      .valid_i     (send_valid_i),
+      .qp_i        (send_qp_i),
+      .silent_i    (send_silent_i),
+      .completion_i(send_i),
+      .room_o      (send_room_o),
+      .valid_o     (send_valid),
+      .qp_o        (send_qp),
+      .completion_o(send),
+      .room_i      (queue_room),
+      .count_o     (sends),
+      .pop_o       (send_pop),
+      .idle_o      (sends_idle)
+  );
 
   completion_queue #(
       .Qps (Qps),
       .Wqes(Wqes)
   ) u_completions (
-      .clk_i  (clk_control),
+      .clk_i       (clk_control),
       .rst_i,
-      .send_valid_i,
-      .send_qp_i,
-      .send_i,
+      .send_valid_i(send_valid),
+      .send_qp_i   (send_qp),
+      .send_i      (send),
       .receive_valid_i,
       .receive_qp_i,
       .receive_i,
@@ -296,23 +333,44 @@ module nic_control
       .cqe_qp_o,
       .cqe_o,
       .cqe_ready_i,
-      .count_o(completions),
-      .room_o (send_room_o),
-      .idle_o (completions_idle)
+      .count_o     (completions),
+      .room_o      (queue_room),
+      .idle_o      (completions_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Failure and drain
 
-  logic send_failed_idle, receive_failed_idle, drain_idle;
+  logic send_failed_idle, receive_failed_idle, unwritten_idle, drain_idle;
+
+  // A QP whose READ data cannot be written fails on both sides, in a cycle in which no other QP does.
+  logic spread_valid, spread;
+  logic [QpBits-1:0] spread_qp;
+
+  assign spread = spread_valid && !send_failed_i && !receive_failed_i;
+
+  qp_set #(
+      .Qps(Qps)
+  ) u_unwritten (
+      .clk_i     (clk_control),
+      .rst_i,
+      .add_i     (unwritten_i),
+      .add_qp_i  (unwritten_qp_i),
+      .clear_i   (discard_o),
+      .clear_qp_i(command_qp_o),
+      .valid_o   (spread_valid),
+      .qp_o      (spread_qp),
+      .ready_i   (spread),
+      .idle_o    (unwritten_idle)
+  );
 
   qp_set #(
       .Qps(Qps)
   ) u_send_failed (
       .clk_i     (clk_control),
       .rst_i,
-      .add_i     (send_failed_i),
-      .add_qp_i  (send_failed_qp_i),
+      .add_i     (send_failed_i || spread),
+      .add_qp_i  (spread ? spread_qp : send_failed_qp_i),
       .clear_i   (discard_o),
       .clear_qp_i(command_qp_o),
       .valid_o   (fail_receive_valid_o),
@@ -326,8 +384,8 @@ module nic_control
   ) u_receive_failed (
       .clk_i     (clk_control),
       .rst_i,
-      .add_i     (receive_failed_i),
-      .add_qp_i  (receive_failed_qp_i),
+      .add_i     (receive_failed_i || spread),
+      .add_qp_i  (spread ? spread_qp : receive_failed_qp_i),
       .clear_i   (discard_o),
       .clear_qp_i(command_qp_o),
       .valid_o   (fail_send_valid_o),
@@ -353,6 +411,8 @@ module nic_control
       .step_pop_i,
       .refusing_i,
       .holds_i         (holds_i[command_qp_o]),
+      .sends_i         (sends),
+      .send_pop_i      (send_pop),
       .completions_i   (completions),
       .completion_pop_i(cqe_valid_o && cqe_ready_i),
       .drained_o       (drained),
@@ -377,7 +437,7 @@ module nic_control
   logic rests;
 
   assign rests = registers_idle && !busy && !region_busy_q && region_drain_idle && drain_idle &&
-      send_failed_idle && receive_failed_idle && completions_idle;
+      send_failed_idle && receive_failed_idle && unwritten_idle && sends_idle && completions_idle;
   assign idle_o = rests && event_i == '0;
 
   clock_gate u_clk_control (

@@ -3,9 +3,11 @@
 //     rx ─┬─► control_receive ─► pause frames
 //         └─► packet_parser ─► rx_classify ─┬─► CNPs, CE marks: told in the cycle of their verdict
 //                                           ├─► answers ─► their queue ─► requester
-//                                           └─► requests ─► receive_buffer ─► receive_engine ─► DMA writes, own answers
+//                                           └─► requests, READ responses ─► receive_buffer ─► receive_engine ─┬─► requester
+//                                                                                  DMA writes, own answers ◄──┘
 //
-// What must not wait behind requests has a way of its own: answers have a queue here, CNPs one in nic_congestion.
+// What must not wait behind requests has a way of its own: answers have a queue here, CNPs one in nic_congestion. Only
+// answers of a QP that waits for READ responses go through the buffer, because they must not pass these.
 //
 // Clocks: one for the parser and the payload that it hands on, one for what happens once per received frame; the
 // engine has its own.
@@ -93,6 +95,20 @@ module nic_receive
     output logic [       7:0] ack_syndrome_o,
     input  logic              ack_ready_i,
     output logic [   Qps-1:0] ack_waits_o,     // QPs of which an answer is here
+
+    // READ responses of peers, and answers behind them, as in receive_engine
+    input  logic      [   Qps-1:0] awaits_i,
+    output logic                   reaction_valid_o,
+    output logic      [QpBits-1:0] reaction_qp_o,
+    output reaction_t              reaction_o,
+    input  logic                   reaction_ready_i,
+    input  logic                   landing_valid_i,
+    input  logic      [QpBits-1:0] landing_qp_i,
+    input  landing_t               landing_i,
+    output logic                   landed_o,
+    output logic                   checked_o,
+    output logic                   unwritten_o,
+    output logic      [QpBits-1:0] unwritten_qp_o,
 
     // Own answers to be sent: the next of each class
     output logic      [7:0]             answer_o,
@@ -241,7 +257,7 @@ module nic_receive
   );
 
   assign cnp_o  = judged_valid && fate == FateCnp;
-  assign mark_o = judged_valid && fate == FateRequest && judged.ce;
+  assign mark_o = judged_valid && fate inside {FateRequest, FateResponse} && judged.ce;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // MAC control, whose frames are counted when no other frame is
@@ -276,8 +292,10 @@ module nic_receive
   // Answers of peers
 
   logic answer_in, answer_room, answers_idle;
+  logic returned;  // it goes to the requester by way of the buffer
 
-  assign answer_in = judged_valid && fate == FateAnswer;
+  assign answer_in = judged_valid && fate == FateAnswer && !awaits_i[judged_qp_o];
+  assign returned  = fate inside {FateAnswer, FateResponse} && awaits_i[judged_qp_o];
 
   answer_queue #(
       .Qps  (Qps),
@@ -321,10 +339,12 @@ module nic_receive
   beats_t release_beats;
 
   assign header_in = '{
+          returned: returned,
           class_of: judged.class_of,
           part: '0,
           frame_bytes: judged.frame_bytes,
           beat: '0,
+          syndrome: judged.syndrome,
           arrival: judged.arrival
       };
 
@@ -346,7 +366,7 @@ module nic_receive
       .payload_valid_i(judged_payload_valid),
       .payload_data_i (judged_payload),
       .done_valid_i   (judged_valid),
-      .keep_i         (fate == FateRequest),
+      .keep_i         (fate == FateRequest || returned),
       .qp_i           (judged_qp_o),
       .header_i       (header_in),
       .full_o         (buffer_full),
@@ -428,6 +448,17 @@ module nic_receive
       .packet_qp_i       (header_qp),
       .packet_i          (header),
       .packet_ready_o    (header_ready),
+      .reaction_valid_o,
+      .reaction_qp_o,
+      .reaction_o,
+      .reaction_ready_i,
+      .landing_valid_i,
+      .landing_qp_i,
+      .landing_i,
+      .landed_o,
+      .checked_o,
+      .unwritten_o,
+      .unwritten_qp_o,
       .backlog_i         (backlog),
       .answer_class_i,
       .first_i           (ring_first),
@@ -484,7 +515,7 @@ module nic_receive
       event_o[CountDropService]   = counted_fate == FateService;
       event_o[CountDropIcrc]      = counted_fate == FateIcrc;
       event_o[CountDropQp]        = counted_fate == FateQp;
-      event_o[CountDropResponse]  = counted_fate == FateResponse;
+      event_o[CountDropResponse]  = judged_valid && fate == FateResponse && !returned;
       event_o[CountDropPkey]      = counted_fate == FatePkey;
       event_o[CountDropVlan]      = counted_fate == FateVlan;
       event_o[CountDropAddress]   = counted_fate == FateAddress;

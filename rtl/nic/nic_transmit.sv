@@ -1,7 +1,8 @@
 // Transmit of the NIC: feeds the requester, fetches payload, builds frames.
 //
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
-//   receive side.
+//   receive side, reactions: what came by way of the receive buffer. What a reaction leaves to be done comes with its
+//   step (`landing_…`).
 // - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
 // - A work request waits while its ring is full.
 // - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
@@ -18,6 +19,7 @@ module nic_transmit
     parameter  int unsigned DataBytes = 32,
     parameter  int unsigned Qps       = 64,
     parameter  int unsigned Wqes      = 16,
+    parameter  int unsigned Reads     = 16,
     parameter  int unsigned PeriodPs  = 5120,
     parameter  int unsigned Slots     = 32,
     localparam int unsigned QpBits    = $clog2(Qps),
@@ -72,7 +74,18 @@ module nic_transmit
     output logic              ack_ready_o,
     input  logic [   Qps-1:0] ack_waits_i,     // QPs of which an answer waits
 
+    // READ responses, and answers behind them
+    output logic      [   Qps-1:0] awaits_o,          // QPs that wait for a response
+    input  logic                   reaction_valid_i,
+    input  logic      [QpBits-1:0] reaction_qp_i,
+    input  reaction_t              reaction_i,
+    output logic                   reaction_ready_o,
+    output logic                   landing_valid_o,
+    output logic      [QpBits-1:0] landing_qp_o,
+    output landing_t               landing_o,
+
     output logic                     completion_valid_o,
+    output logic                     completion_silent_o,
     output logic        [QpBits-1:0] completion_qp_o,
     output completion_t              completion_o,
     input  logic                     completion_room_i,
@@ -142,43 +155,46 @@ module nic_transmit
   // Event arbitration
 
   typedef enum logic [2:0] {
-    FromCommand = 3'd0,
-    FromAck     = 3'd1,
-    FromWork    = 3'd2,
-    FromSend    = 3'd3,
-    FromFail    = 3'd4
+    FromCommand  = 3'd0,
+    FromAck      = 3'd1,
+    FromWork     = 3'd2,
+    FromSend     = 3'd3,
+    FromFail     = 3'd4,
+    FromReaction = 3'd5
   } from_e;
 
-  logic [4:0] want, wish, grant;
+  logic [5:0] want, wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready;
-  logic [2:0] kind;
+  requester_kind_e kind;
   logic [QpBits-1:0] qp, send_qp;
   psn_t psn;
   logic send_valid, send_ready, hold_send, stale_send, unused_turn_moves;
 
-  assign want[FromCommand] = command_valid_i;
-  assign want[FromAck]     = ack_valid_i && completion_room_i;
-  assign want[FromSend]    = send_valid && !hold_send && !stale_send;
-  assign want[FromFail]    = fail_valid_i && completion_room_i;
+  assign want[FromCommand]  = command_valid_i;
+  assign want[FromAck]      = ack_valid_i && completion_room_i;
+  assign want[FromSend]     = send_valid && !hold_send && !stale_send;
+  assign want[FromFail]     = fail_valid_i && completion_room_i;
+  assign want[FromReaction] = reaction_valid_i && completion_room_i;
 
-  logic [4:0][QpBits-1:0] want_qp;
+  logic [5:0][QpBits-1:0] want_qp;
   logic [1:0] inside_valid;
   logic [1:0][QpBits-1:0] inside_qp;
 
-  assign want_qp[FromCommand] = path_qp_i;
-  assign want_qp[FromAck]     = ack_qp_i;
-  assign want_qp[FromWork]    = work_qp_i;
-  assign want_qp[FromSend]    = send_qp;
-  assign want_qp[FromFail]    = fail_qp_i;
+  assign want_qp[FromCommand]  = path_qp_i;
+  assign want_qp[FromAck]      = ack_qp_i;
+  assign want_qp[FromWork]     = work_qp_i;
+  assign want_qp[FromSend]     = send_qp;
+  assign want_qp[FromFail]     = fail_qp_i;
+  assign want_qp[FromReaction] = reaction_qp_i;
 
-  for (genvar s = 0; s < 5; s++) begin : gen_wish
+  for (genvar s = 0; s < 6; s++) begin : gen_wish
     assign wish[s] = want[s] && !(inside_valid[0] && inside_qp[0] == want_qp[s]) &&
         !(inside_valid[1] && inside_qp[1] == want_qp[s]);
   end
 
   round_robin_arbiter #(
-      .Count(5)
+      .Count(6)
   ) u_turn (
       .clk_i    (clk_requester),
       .rst_i,
@@ -190,8 +206,11 @@ module nic_transmit
       .moves_o  (unused_turn_moves)
   );
 
+  logic [7:0] syndrome;
+
   always_comb begin
-    psn = ack_psn_i;
+    psn      = ack_psn_i;
+    syndrome = ack_syndrome_i;
     case (from_e'(from))
       FromCommand: begin
         {kind, qp} = {command_open_i ? RequesterOpen : RequesterClose, path_qp_i};
@@ -202,15 +221,20 @@ module nic_transmit
       FromAck:  {kind, qp} = {RequesterAck, ack_qp_i};
       FromWork: {kind, qp} = {RequesterPost, work_qp_i};
       FromFail: {kind, qp} = {RequesterFail, fail_qp_i};
+      FromReaction: begin
+        {kind, qp}      = {reaction_i.answer ? RequesterAck : RequesterResponse, reaction_qp_i};
+        {psn, syndrome} = {reaction_i.psn, reaction_i.syndrome};
+      end
       default:  {kind, qp} = {RequesterSend, send_qp};
     endcase
   end
 
-  assign command_ready_o = grant[FromCommand] && event_ready;
-  assign ack_ready_o     = grant[FromAck] && event_ready;
-  assign work_ready_o    = grant[FromWork] && event_ready;
-  assign send_ready      = grant[FromSend] && event_ready;
-  assign fail_ready_o    = grant[FromFail] && event_ready;
+  assign command_ready_o  = grant[FromCommand] && event_ready;
+  assign ack_ready_o      = grant[FromAck] && event_ready;
+  assign work_ready_o     = grant[FromWork] && event_ready;
+  assign send_ready       = grant[FromSend] && event_ready;
+  assign fail_ready_o     = grant[FromFail] && event_ready;
+  assign reaction_ready_o = grant[FromReaction] && event_ready;
 
   logic step_valid, request_valid, requester_idle, send_step;
   requester_kind_e step_kind;
@@ -221,6 +245,8 @@ module nic_transmit
   logic left_valid, left_end, withdrawn;
   logic [QpBits-1:0] left_qp;
   requester_context_t context_after;
+  logic place_valid;
+  place_t place;
   cycle_t unused_now;
 
   // A step shows in `full` in the cycle after it.
@@ -230,6 +256,7 @@ module nic_transmit
   gbn_requester #(
       .Qps     (Qps),
       .Wqes    (Wqes),
+      .Reads   (Reads),
       .PeriodPs(PeriodPs)
   ) u_requester (
       .clk_i                (clk_requester),
@@ -240,8 +267,9 @@ module nic_transmit
       .event_qp_i           (qp),
       .event_configuration_i(configuration_i),
       .event_psn_i          (psn),
-      .event_syndrome_i     (ack_syndrome_i),
+      .event_syndrome_i     (syndrome),
       .event_work_i         (work_i),
+      .event_returned_i     (reaction_i.returned),
       .event_ready_o        (event_ready),
       .asks_i               (asks),
       .left_valid_i         (left_valid),
@@ -258,8 +286,12 @@ module nic_transmit
       .request_valid_o      (request_valid),
       .request_o            (request),
       .completion_valid_o,
+      .completion_silent_o,
       .completion_o,
+      .place_valid_o        (place_valid),
+      .place_o              (place),
       .sendable_o           (sendable),
+      .awaits_o,
       .full_o               (full),
       .inside_valid_o       (inside_valid),
       .inside_qp_o          (inside_qp),
@@ -274,6 +306,18 @@ module nic_transmit
   assign step_qp_o       = step_qp;
   assign step_context_o  = context_after;
   assign send_step       = step_valid && step_kind == RequesterSend;
+
+  // A step shows three cycles after its event was taken.
+  logic [2:0] reacts_q;
+
+  always_ff @(posedge clk_requester) begin
+    if (rst_i) reacts_q <= '0;
+    else reacts_q <= {reacts_q[1:0], reaction_ready_o};
+  end
+
+  assign landing_valid_o = reacts_q[2];
+  assign landing_qp_o    = step_qp;
+  assign landing_o       = '{write: place_valid, place: place};
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Grants
@@ -669,16 +713,20 @@ module nic_transmit
     event_o[CountResentOut]   = put && put_packet && put_request.again;
     if (step_valid) begin
       event_o[CountNaksIn] = step_note == RequesterNak;
+      event_o[CountImpliedNaks] = step_note == RequesterImplied;
+      event_o[CountDropResponse] = step_note == RequesterUnsent && step_kind == RequesterResponse;
       event_o[CountRnrNaksIn] = step_note == RequesterRnr;
       event_o[CountRemoteErrorsIn] = step_note == RequesterRemoteError;
       event_o[CountTimeouts] = step_note == RequesterTimeout;
       event_o[CountExhausted] = step_note == RequesterExhausted;
-      event_o[CountAnswersUnused] = step_note inside {RequesterStale, RequesterUnsent, RequesterReserved};
+      event_o[CountAnswersUnused] = step_note inside {RequesterStale, RequesterReserved} ||
+          (step_note == RequesterUnsent && step_kind != RequesterResponse);
       event_o[CountWorkRefused] = step_note inside {RequesterRefusedFull, RequesterRefusedState, RequesterRefusedWork};
     end
   end
 
-  assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !data_valid_i && requester_idle &&
+  assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !reaction_valid_i && !data_valid_i &&
+      requester_idle && reacts_q == '0 &&
       !step_valid && scheduler_idle && responses_idle && !reply_valid_i && account_idle && slots_idle && select_idle &&
       reader_idle && door_idle && frames_idle;
 
@@ -688,7 +736,7 @@ module nic_transmit
 
   clock_gate u_clk_requester (
       .clk_i,
-      .enable_i(rst_i || want != '0 || !requester_idle || left_valid || !scheduler_idle || responses_move || !account_idle || path_write_i),
+      .enable_i(rst_i || want != '0 || reacts_q != '0 || !requester_idle || left_valid || !scheduler_idle || responses_move || !account_idle || path_write_i),
       .clk_o(clk_requester)
   );
 
@@ -703,5 +751,11 @@ module nic_transmit
       .enable_i(rst_i || data_valid_i || job_valid || !reader_idle || !door_idle || selected || !frames_idle),
       .clk_o(clk_beats)
   );
+
+  always_ff @(posedge clk_requester) begin
+    if (!rst_i)
+      assert (!landing_valid_o || (step_valid && step_kind inside {RequesterAck, RequesterResponse}))
+      else $error("nic_transmit: a reaction without its step");
+  end
 
 endmodule

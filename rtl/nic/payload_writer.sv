@@ -8,6 +8,8 @@
 //   it, nothing is written, `refused_o` pulses, and the QP is barred until `unbar_i`: nothing of it is written, and no
 //   message of it completes with success. If the write belongs to a receive buffer, the next completion of the QP, that
 //   of the buffer, has the status local access.
+// - A READ response that is refused (`unwritten_o`) ends its QP, and nothing that is returned to the QP is written any
+//   more until it is closed. `landed_o`: what was returned is written, or never will be.
 // - The last packet of a SEND with invalidate invalidates the region that its key names, at the time of this check and
 //   with its answer (`invalidate_o`): no packet behind it is written there. A key that names no valid region is refused
 //   as a write is.
@@ -62,6 +64,10 @@ module payload_writer
     output logic                      bars_o,         // and bars its QP: the step two cycles ago
     output logic                      bars_remote_o,  // because of a key of the peer
     output logic      [      Qps-1:0] barred_o,
+    output logic                      landed_o,
+    output logic                      checked_o,      // two cycles after the step of what was returned
+    output logic                      unwritten_o,
+    output logic      [   QpBits-1:0] unwritten_qp_o,
 
     input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
     input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
@@ -146,21 +152,26 @@ module payload_writer
   // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
   // this until the completion of the message (spoilt).
   logic [Qps-1:0] barred_q, spoilt_q;
-  logic write, writable, invalidates, held, refused, barred, spoilt;
+  logic [Qps-1:0] dead_q;  // a READ response was refused
+  logic write, writable, invalidates, held, refused, returned, barred, spoilt;
   beats_t beats;
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
 
   assign rounded = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
   assign beats = beats_t'(rounded[$left(rounded):BeatBits]);
-  assign barred = barred_q[qp_q[1]];
+  assign returned = step_q[1].returned;
+  assign barred = returned ? dead_q[qp_q[1]] : barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
   assign writable = allowed || !(step_q[1].write || (step_q[1].responds && step_q[1].place.bytes != '0));
   assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
   assign write = asked_q[1] && step_q[1].write && held;
   assign refused = asked_q[1] && (step_q[1].write || step_q[1].responds || invalidates) && !held;
-  assign bars_o = refused && !barred;
+  assign bars_o = refused && !barred && !returned;
+  assign checked_o = asked_q[1] && returned;
+  assign unwritten_o = refused && !barred && returned;
+  assign unwritten_qp_o = qp_q[1];
   assign bars_remote_o = step_q[1].place.remote || writable;
   assign refused_o = refused && !step_q[1].responds;
   assign responds_o = asked_q[1] && step_q[1].responds;
@@ -184,14 +195,17 @@ module payload_writer
     if (rst_i) begin
       barred_q <= '0;
       spoilt_q <= '0;
+      dead_q   <= '0;
     end else begin
       // What is refused in the cycle of REFUSE was stepped before it.
-      if (refused) barred_q[qp_q[1]] <= 1'b1;
+      if (refused && !returned) barred_q[qp_q[1]] <= 1'b1;
+      if (unwritten_o) dead_q[qp_q[1]] <= 1'b1;
       if (unbar_i) barred_q[unbar_qp_i] <= 1'b0;
-      if (asked_q[1]) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
+      if (asked_q[1] && !returned) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
       if (forget_i) begin
         barred_q[forget_qp_i] <= 1'b0;
         spoilt_q[forget_qp_i] <= 1'b0;
+        dead_q[forget_qp_i]   <= 1'b0;
       end
     end
   end
@@ -242,9 +256,10 @@ module payload_writer
       .count_o(heads)
   );
 
-  assign room_o  = 32'(heads) < Depth - Reserve;
-  assign count_o = heads;
-  assign pass_o  = head_valid && head_ready;
+  assign room_o   = 32'(heads) < Depth - Reserve;
+  assign count_o  = heads;
+  assign pass_o   = head_valid && head_ready;
+  assign landed_o = pass_o && head.returned;
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 

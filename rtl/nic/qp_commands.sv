@@ -177,7 +177,8 @@ module qp_commands
           rnr_retry: settings_i.qp_rnr_retry,
           ack_every: settings_i.qp_ack_every,
           window: settings_i.qp_window,
-          restart: settings_i.qp_restart
+          restart: settings_i.qp_restart,
+          reads: settings_i.qp_reads
       };
   assign responder_o = '{
           mtu: settings_i.qp_responder_mtu,

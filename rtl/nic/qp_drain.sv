@@ -11,7 +11,7 @@
 //     steps     what these steps left to be written is written
 //     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
-//     told      what is in the queue of completions by then has left
+//     told      completions that waited for READ data by then, then what is in the queue of completions, have left
 //
 // All phases begin anew when `discard_i` has been 0 for a cycle.
 //
@@ -37,6 +37,8 @@ module qp_drain
     input logic                                      step_pop_i,
     input logic                                      refusing_i,       // a REFUSE waits, perhaps the QP's
     input logic                                      holds_i,          // the QP has a transmit slot
+    input logic [CompletionBits-1:0]                 sends_i,          // completions that wait for READ data
+    input logic                                      send_pop_i,
     input logic [CompletionBits-1:0]                 completions_i,
     input logic                                      completion_pop_i,
 
@@ -52,7 +54,8 @@ module qp_drain
   logic restart;  // no discard: the phases of the last one are over
   logic answers, steps;
   logic [Buffers-1:0] headers, headers_idle;
-  logic answers_idle, steps_idle, completions_idle;
+  logic sends;
+  logic answers_idle, steps_idle, sends_idle, completions_idle;
   logic written_q;  // all phases but the last are over
 
   assign restart = rst_i || !discard_i;
@@ -112,10 +115,22 @@ module qp_drain
 
   drain #(
       .CountBits(CompletionBits)
-  ) u_completions (
+  ) u_sends (
       .clk_i,
       .rst_i   (restart),
       .start_i (written_q),
+      .count_i (sends_i),
+      .pop_i   (send_pop_i),
+      .passed_o(sends),
+      .idle_o  (sends_idle)
+  );
+
+  drain #(
+      .CountBits(CompletionBits)
+  ) u_completions (
+      .clk_i,
+      .rst_i   (restart),
+      .start_i (sends),
       .count_i (completions_i),
       .pop_i   (completion_pop_i),
       .passed_o(drained_o),
@@ -123,6 +138,6 @@ module qp_drain
   );
 
   assign idle_o = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle &&
-      !written_q && completions_idle;
+      !written_q && sends_idle && completions_idle;
 
 endmodule

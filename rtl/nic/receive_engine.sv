@@ -11,6 +11,10 @@
 //   buffer waits while its ring is full.
 // - While packets wait, and while they pile up (`backlog_i`), at most one grant per `PacketsPerGrant` packets is
 //   requested: a QP's packet and its receive buffer take three cycles, and the shortest packets come every 3.28 cycles.
+// - What a peer returns, READ responses and answers behind them, goes to the requester (`reaction_…`), and what that
+//   leaves to be done comes back (`landing_…`, in order, with or without payload). Packets leave the buffer in their
+//   order, so that those for the responder and those for the requester take turns: no packet of one kind is under way
+//   while a packet of the other kind is taken.
 // - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it. Its memory is
 //   checked as that of a write is, and a refusal is told in the same way. No ACK or NAK of a QP is granted while one of
 //   its responses is to be sent, here or behind (`sending_i`): none goes past a response.
@@ -75,6 +79,18 @@ module receive_engine
     input  waiting_t [Buffers-1:0]             packet_i,
     output logic     [Buffers-1:0]             packet_ready_o,
     input  logic                               backlog_i,       // a part holds more than a few
+
+    output logic                   reaction_valid_o,
+    output logic      [QpBits-1:0] reaction_qp_o,
+    output reaction_t              reaction_o,
+    input  logic                   reaction_ready_i,
+    input  logic                   landing_valid_i,   // of each reaction that was taken
+    input  logic      [QpBits-1:0] landing_qp_i,
+    input  landing_t               landing_i,
+    output logic                   landed_o,          // one is carried out
+    output logic                   checked_o,
+    output logic                   unwritten_o,       // the first one of a QP that cannot be
+    output logic      [QpBits-1:0] unwritten_qp_o,
 
     input class_t [Qps-1:0] answer_class_i,
 
@@ -154,8 +170,9 @@ module receive_engine
   logic [4:0] refusals;  // that wait
 
   // The parts of the receive buffer take turns, packet by packet.
-  logic packet_valid, packet_taken, parts_move, unused_turn_moves;
-  logic [Buffers-1:0] part;
+  logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
+  logic offered_q;  // what is returned is offered to the requester: its part keeps the turn
+  logic [Buffers-1:0] part, part_q;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
   waiting_t packet;
@@ -165,7 +182,7 @@ module receive_engine
   ) u_parts (
       .clk_i    (clk_responder),
       .rst_i,
-      .request_i(packet_valid_i),
+      .request_i(offered_q ? part_q : packet_valid_i),
       .valid_o  (packet_valid),
       .grant_o  (part),
       .index_o  (part_index),
@@ -182,7 +199,7 @@ module receive_engine
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv] = recv_valid_i && room && recv_room;
   assign may_take = room && carried_ready && refusals < 5'd8;
-  assign packet_wish = packet_valid && may_take;
+  assign packet_wish = packet_valid && !packet.returned && may_take && !reacting;
   assign wish[FromPacket] = packet_wish;
   assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
   assign wish[FromFail] = fail_valid_i && room;
@@ -205,7 +222,7 @@ module receive_engine
 
   always_ff @(posedge clk_responder) begin
     if (rst_i || (grant[FromGrant] && event_ready)) packets_q <= '0;
-    else if (packet_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
+    else if (event_taken && packets_q != PacketsPerGrant) packets_q <= packets_q + 1'b1;
   end
 
   always_comb begin
@@ -227,7 +244,8 @@ module receive_engine
 
   assign command_ready_o = grant[FromCommand] && event_ready;
   assign recv_ready_o    = grant[FromRecv] && event_ready;
-  assign packet_taken    = grant[FromPacket] && event_ready;
+  assign event_taken     = grant[FromPacket] && event_ready;
+  assign packet_taken    = event_taken || reaction_taken;
   assign packet_ready_o  = packet_taken ? part : '0;
   assign fail_ready_o    = grant[FromFail] && event_ready;
   assign read_ready_o    = grant[FromRead] && event_ready;
@@ -296,7 +314,7 @@ module receive_engine
     payload_bytes_t payload_bytes;
   } carried_t;
 
-  carried_t carried_in, carried;
+  carried_t carried_in, carried, reacted;
   logic packet_step, carried_valid;
   logic [3:0] carried_count;
 
@@ -315,7 +333,7 @@ module receive_engine
   ) u_carried (
       .clk_i  (clk_responder),
       .rst_i,
-      .valid_i(packet_taken),
+      .valid_i(event_taken),
       .ready_o(carried_ready),
       .data_i (carried_in),
       .valid_o(carried_valid),
@@ -323,6 +341,80 @@ module receive_engine
       .data_o (carried),
       .count_o(carried_count)
   );
+
+  // Packets for the requester: at most as many under way as the writer's room counts as an event each
+  localparam int unsigned ReactionsMax = 4;
+
+  typedef struct packed {
+    logic [QpBits-1:0] qp;
+    landing_t          landing;
+  } landed_t;
+
+  logic reacting;  // one is offered or under way
+  logic reactions_ready, reacted_valid, landings_ready, landing_valid, land, responder_works;
+  logic [QpBits-1:0] landing_qp;
+  landing_t landing;
+  logic [$clog2(ReactionsMax+1)-1:0] reactions, landings;
+  logic offer;
+
+  assign reacting = offered_q || reactions != '0;
+  assign offer = packet_valid && packet.returned && !offered_q && reactions_ready && room && carried_count == '0;
+  assign reaction_taken = reaction_valid_o && reaction_ready_i;
+
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) offered_q <= 1'b0;
+    else if (offer) offered_q <= 1'b1;
+    else if (reaction_taken) offered_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (offer) begin
+      part_q <= part;
+      reaction_qp_o <= packet_qp;
+      reaction_o <= '{
+          psn: packet.arrival.psn,
+          syndrome: packet.syndrome,
+          answer: packet.arrival.operation == OpAck,
+          returned: '{operation: packet.arrival.operation, bytes: packet.arrival.payload_bytes}
+      };
+    end
+  end
+
+  assign reaction_valid_o = offered_q;
+
+  fifo #(
+      .Width($bits(carried_t)),
+      .Depth(ReactionsMax)
+  ) u_reacted (
+      .clk_i  (clk_responder),
+      .rst_i,
+      .valid_i(reaction_taken),
+      .ready_o(reactions_ready),
+      .data_i (carried_in),
+      .valid_o(reacted_valid),
+      .ready_i(land),
+      .data_o (reacted),
+      .count_o(reactions)
+  );
+
+  fifo #(
+      .Width($bits(landed_t)),
+      .Depth(ReactionsMax)
+  ) u_landings (
+      .clk_i  (clk_responder),
+      .rst_i,
+      .valid_i(landing_valid_i),
+      .ready_o(landings_ready),
+      .data_i ({landing_qp_i, landing_i}),
+      .valid_o(landing_valid),
+      .ready_i(land),
+      .data_o ({landing_qp, landing}),
+      .count_o(landings)
+  );
+
+  // In a cycle in which the responder leaves nothing to be done
+  assign responder_works = step_valid && (packet_step || completion_valid || read_valid);
+  assign land            = landing_valid && reacted_valid && !responder_works;
 
   work_off_t work_off;
 
@@ -341,6 +433,18 @@ module receive_engine
     if (read_valid) work_off.place = '{va: read.va, key: read.key, remote: 1'b1, bytes: read.bytes[14:0]};
     work_off.completion_valid = completion_valid;
     work_off.completion       = completion;
+    if (land) begin
+      work_off               = '0;
+      work_off.packet        = 1'b1;
+      work_off.returned      = 1'b1;
+      work_off.class_of      = reacted.class_of;
+      work_off.part          = reacted.part;
+      work_off.frame_bytes   = reacted.frame_bytes;
+      work_off.payload_bytes = reacted.payload_bytes;
+      work_off.beat          = reacted.beat;
+      work_off.write         = landing.write;
+      work_off.place         = landing.place;
+    end
   end
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
@@ -367,14 +471,18 @@ module receive_engine
       .forget_qp_i    (command_qp_i),
       .pass_o,
       .count_o,
-      .step_valid_i   (step_valid && (packet_step || completion_valid || read_valid)),
-      .step_qp_i      (step_qp),
+      .step_valid_i   (responder_works || land),
+      .step_qp_i      (land ? landing_qp : step_qp),
       .step_i         (work_off),
       .room_o         (room),
       .refused_o      (refused),
       .bars_o         (bars),
       .bars_remote_o  (bars_remote),
       .barred_o       (barred),
+      .landed_o,
+      .checked_o,
+      .unwritten_o,
+      .unwritten_qp_o,
       .responds_o     (responds),
       .responds_held_o(responds_held),
       .settled_valid_o(settled_valid),
@@ -588,14 +696,15 @@ module receive_engine
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
-      !step_valid && carried_count == '0 && refusals == '0 && writer_idle && answers_idle && replies_idle;
+      !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 && writer_idle && answers_idle && replies_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || parts_move || !responder_idle || carried_count != '0 || refusals != '0 ||
+      .enable_i(rst_i || wish != '0 || offer || reacting || landing_valid_i || parts_move || !responder_idle ||
+          carried_count != '0 || refusals != '0 ||
           writer_moves || !answers_idle || !replies_idle),
       .clk_o(clk_responder)
   );
@@ -614,6 +723,12 @@ module receive_engine
       assert (!packet_taken || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax ||
               packet.arrival.payload_bytes == PayloadTooLong)
       else $error("receive_engine: more payload than a packet has");
+    if (!rst_i)
+      assert (!landing_valid_i || landings_ready)
+      else $error("receive_engine: a landing that has no room");
+    if (!rst_i)
+      assert (!reaction_taken || (packet_valid && packet.returned))
+      else $error("receive_engine: a reaction without its packet");
     if (!rst_i)
       assert (!bars || refusals_ready)
       else $error("receive_engine: a refusal that has no room");

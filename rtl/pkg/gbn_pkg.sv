@@ -24,7 +24,8 @@ package gbn_pkg;
     StatusRemoteInvalid = 4'd5,
     StatusRemoteAccess  = 4'd6,
     StatusRemoteOperate = 4'd7,
-    StatusLocalAccess   = 4'd8   // receive: the buffer is not registered; set by the NIC, not by these units
+    StatusLocalAccess   = 4'd8,  // the receive buffer, or the memory of a READ, is not registered; set by the NIC
+    StatusBadResponse   = 4'd9   // a READ response that cannot be
   } status_e;
 
   typedef enum logic [3:0] {
@@ -38,11 +39,12 @@ package gbn_pkg;
     WorkFetchAdd = 4'd7
   } work_e;
 
-  // Work request for the send queue. 454 bits.
+  // Work request for the send queue. 455 bits.
   typedef struct packed {
     work_e       kind;
     logic        signaled;    // also success makes a completion
     logic        solicited;
+    logic        fence;       // waits until all READs before it are answered
     logic [31:0] length;      // bytes
     logic [63:0] local_va;
     logic [31:0] local_key;
@@ -62,7 +64,7 @@ package gbn_pkg;
     logic [63:0] id;
   } recv_t;
 
-  // Configuration of a QP's requester, set by software. 47 bits.
+  // Configuration of a QP's requester, set by software. 52 bits.
   typedef struct packed {
     logic [2:0]  mtu;        // 256 << mtu bytes; 5 to 7 count as 4
     logic [4:0]  timeout;    // 4.096 us << timeout; 0: off
@@ -72,6 +74,7 @@ package gbn_pkg;
     logic [7:0]  ack_every;  // an ACK is requested every so many packets; 0: only by the last of a message
     logic [22:0] window;     // packets that may be unacknowledged; 0 and more than 2^22 count as 2^22
     logic        restart;    // go-back-0: a retransmission starts at the message's first packet
+    logic [4:0]  reads;      // READs that may be unanswered; 0 and more than the unit has count as these
   } requester_config_t;
 
   typedef enum logic [1:0] {
@@ -80,7 +83,24 @@ package gbn_pkg;
     AfterFail   = 2'd2
   } after_e;
 
-  // Context of a QP at the requester. 263 bits.
+  localparam int unsigned ReadsMax = 16;  // READs of a QP that either end keeps, at most
+
+  typedef logic [4:0] read_t;  // index of a READ, modulo 32; its low bits are the slot
+
+  // READs that a QP's requester asks for. 89 bits.
+  typedef struct packed {
+    read_t head;         // index of the next READ that is asked for the first time
+    read_t asked;        // index of the next one to be asked: after a rewind those not answered are asked again
+    read_t tail;         // index of the oldest one that is not answered
+    psn_t  first_psn;    // of that one; 0 if there is none
+    psn_t  psns;         // of responses to what was asked since the last rewind that have not come
+    logic  resumes;      // a READ was asked again from its inside, and that response has not come
+    psn_t  resumed_psn;  // its PSN
+    logic  went_back;    // it went back for a missing response, and none has come since
+    logic  blocked;      // SEND found that its work has to wait for READs; until something is acknowledged
+  } asking_t;
+
+  // Context of a QP at the requester. 357 bits.
   typedef struct packed {
     qp_state_e         state;
     requester_config_t configuration;
@@ -100,37 +120,40 @@ package gbn_pkg;
     logic              rnr_wait;       // the deadline is that of an RNR wait, not of an ACK timeout
     logic              timer_runs;
     cycle_t            deadline;
+    asking_t           asking;
   } requester_context_t;
 
-  typedef enum logic [2:0] {
-    RequesterOpen  = 3'd0,
-    RequesterClose = 3'd1,
-    RequesterPost  = 3'd2,
-    RequesterSend  = 3'd3,
-    RequesterAck   = 3'd4,
-    RequesterTimer = 3'd5,
-    RequesterWalk  = 3'd6,
-    RequesterFail  = 3'd7   // the QP's other half has failed
+  typedef enum logic [3:0] {
+    RequesterOpen     = 4'd0,
+    RequesterClose    = 4'd1,
+    RequesterPost     = 4'd2,
+    RequesterSend     = 4'd3,
+    RequesterAck      = 4'd4,
+    RequesterTimer    = 4'd5,
+    RequesterWalk     = 4'd6,
+    RequesterFail     = 4'd7,  // the QP's other half has failed
+    RequesterResponse = 4'd8   // a READ response
   } requester_kind_e;
 
   // Result of a step, for counters
-  typedef enum logic [3:0] {
-    RequesterNone         = 4'd0,
-    RequesterProgress     = 4'd1,   // an ACK acknowledged something
-    RequesterStale        = 4'd2,   // an answer for a PSN that is acknowledged already
-    RequesterUnsent       = 4'd3,   // an answer for a PSN that was never sent
-    RequesterReserved     = 4'd4,   // a syndrome that the standard does not define
-    RequesterNak          = 4'd5,   // a sequence NAK; rewind
-    RequesterRnr          = 4'd6,   // an RNR NAK; rewind and wait
-    RequesterRemoteError  = 4'd7,   // a NAK that ends the QP
-    RequesterTimeout      = 4'd8,   // ACK timeout; rewind
-    RequesterRnrOver      = 4'd9,   // the RNR wait has ended
-    RequesterExhausted    = 4'd10,  // no retry left: the QP ends
-    RequesterBlocked      = 4'd11,  // SEND, but nothing may be sent
-    RequesterRefusedFull  = 4'd12,  // POST, but the ring is full
-    RequesterRefusedState = 4'd13,  // POST, but the QP is closed
-    RequesterRefusedWork  = 4'd14,  // POST with an illegal kind or length
-    RequesterIgnored      = 4'd15   // no such event, or not in this state
+  typedef enum logic [4:0] {
+    RequesterNone         = 5'd0,
+    RequesterProgress     = 5'd1,   // an ACK or a response acknowledged something
+    RequesterStale        = 5'd2,   // an answer for a PSN that is acknowledged already
+    RequesterUnsent       = 5'd3,   // an answer for a PSN that was never sent
+    RequesterReserved     = 5'd4,   // a syndrome that the standard does not define
+    RequesterNak          = 5'd5,   // a sequence NAK; rewind
+    RequesterRnr          = 5'd6,   // an RNR NAK; rewind and wait
+    RequesterRemoteError  = 5'd7,   // a NAK or a response that ends the QP
+    RequesterTimeout      = 5'd8,   // ACK timeout; rewind
+    RequesterRnrOver      = 5'd9,   // the RNR wait has ended
+    RequesterExhausted    = 5'd10,  // no retry left: the QP ends
+    RequesterBlocked      = 5'd11,  // SEND, but nothing may be sent
+    RequesterRefusedFull  = 5'd12,  // POST, but the ring is full
+    RequesterRefusedState = 5'd13,  // POST, but the QP is closed
+    RequesterRefusedWork  = 5'd14,  // POST with an illegal kind or length
+    RequesterIgnored      = 5'd15,  // no such event, or not in this state
+    RequesterImplied      = 5'd16   // what came says that a READ response is missing; rewind
   } requester_note_e;
 
   // Request packet to build. Fields that its opcode does not have are zero. 435 bits.
@@ -150,6 +173,12 @@ package gbn_pkg;
     logic [63:0] swap_add;       // AtomicETH
     logic [63:0] compare;        // AtomicETH
   } request_t;
+
+  // READ response as the requester needs it, without the payload. 21 bits.
+  typedef struct packed {
+    logic [4:0]  operation;  // low bits of the opcode
+    logic [15:0] bytes;      // of payload
+  } returned_t;
 
   // Completion. 169 bits.
   typedef struct packed {
@@ -175,10 +204,6 @@ package gbn_pkg;
     OwedAck  = 2'd1,
     OwedNak  = 2'd2
   } owed_e;
-
-  localparam int unsigned ReadsMax = 16;  // READs that a responder keeps for a QP, at most
-
-  typedef logic [4:0] read_t;  // index of a READ, modulo 32; its low bits are the slot
 
   // What a QP's responder owes for READs, and which it keeps for duplicates. 60 bits.
   typedef struct packed {

@@ -3,11 +3,12 @@
 package gbn_step_pkg;
   import roce_pkg::*, time_pkg::*, gbn_pkg::*;
 
-  // Work request in its ring: with its PSNs, without the fields that only atomics use. 374 bits.
+  // Work request in its ring: with its PSNs, without the fields that only atomics use. 375 bits.
   typedef struct packed {
     work_e       kind;
     logic        signaled;
     logic        solicited;
+    logic        fence;
     logic [31:0] length;
     logic [63:0] local_va;
     logic [31:0] local_key;
@@ -18,6 +19,15 @@ package gbn_step_pkg;
     psn_t        first_psn;
     psn_t        last_psn;
   } posted_t;
+
+  // READ that was asked for, as its responses need it. 176 bits.
+  typedef struct packed {
+    psn_t        first_psn;
+    psn_t        last_psn;
+    logic [31:0] length;
+    logic [63:0] local_va;
+    logic [31:0] local_key;
+  } awaited_t;
 
   // Facts that follow from a requester's event and context without the ring. Fields of other kinds of event are
   // undefined.
@@ -33,14 +43,17 @@ package gbn_step_pkg;
     logic        window_last;     // the window is full after this packet
     logic        asked_long_ago;  // `ack_every` is reached: ask for an ACK
     logic        again;
-    // ACK: class of the syndrome, all 0 if reserved
+    // ACK, RESPONSE: class of the syndrome, all 0 if reserved
     logic        ack;
     logic        rnr;
     logic        sequence_nak;
     logic        error;
-    // ACK: position of its PSN, and the new `una_psn`
+    // ACK, RESPONSE: position of its PSN, and the new `una_psn`
     logic        behind_una;
     logic        unsent;
+    logic        missing;         // it comes behind a response that has not come
+    logic        begun;           // all before the oldest READ that is not answered is acknowledged
+    logic        begins;          // RESPONSE: an answer begins there
     logic        progress;        // `una_psn` advances
     psn_t        una_psn;         // new `una_psn`
     logic        next_behind;     // the named PSN is behind the new `una_psn`
@@ -138,10 +151,10 @@ package gbn_step_pkg;
     return (window == '0 || window > 23'(MessagePacketsMax)) ? 23'(MessagePacketsMax) : window;
   endfunction
 
-  // The QP may send a packet
+  // The QP may send a packet, unless its work has to wait for READs. PSNs of responses are not its packets.
   function automatic logic requester_sendable(input requester_context_t c);
-    return c.state == QpReady && c.current != c.head && !c.rnr_wait &&
-        c.next_psn - c.una_psn < psn_t'(window_packets(c.configuration.window));
+    return c.state == QpReady && c.current != c.head && !c.rnr_wait && !c.asking.blocked &&
+        c.next_psn - c.una_psn - c.asking.psns < psn_t'(window_packets(c.configuration.window));
   endfunction
 
 endpackage

@@ -81,7 +81,7 @@ package nic_pkg;
     FateService   = 4'd7,
     FateIcrc      = 4'd8,
     FateQp        = 4'd9,
-    FateResponse  = 4'd10,
+    FateResponse  = 4'd10,  // READ response, answer of an atomic: dropped if nothing asked for it
     FatePkey      = 4'd11,  // P_Keys that do not match
     FateAddress   = 4'd12,  // to another MAC address
     FateVlan      = 4'd13   // of another VLAN than the QP's
@@ -92,23 +92,40 @@ package nic_pkg;
     class_t      class_of;
     logic        ce;
     logic [15:0] frame_bytes;
-    logic [7:0]  syndrome;     // answers
+    logic [7:0]  syndrome;     // answers and responses
     arrival_t    arrival;
   } judged_t;
 
-  // Header of a request in the receive buffer, without its QP
+  // Header of a packet in the receive buffer, without its QP
   typedef struct packed {
+    logic        returned;     // to the requester: a response or, of a QP that waits for some, an answer
     class_t      class_of;
     buffer_t     part;         // of the receive buffer
     logic [15:0] frame_bytes;
     logic [15:0] beat;         // address of the first beat of its payload
+    logic [7:0]  syndrome;     // of what is returned
     arrival_t    arrival;
   } waiting_t;
 
-  // Work that a step of the responder leaves to be done: payload to be written or discarded, then a completion.
-  // Without the QP.
+  // Response or answer of a peer, for the requester, without its QP
   typedef struct packed {
-    logic           packet;            // a request leaves the receive buffer
+    psn_t       psn;
+    logic [7:0] syndrome;
+    logic       answer;    // else a response
+    returned_t  returned;
+  } reaction_t;
+
+  // What became of one: where its payload goes. Without its QP.
+  typedef struct packed {
+    logic   write;
+    place_t place;
+  } landing_t;
+
+  // Work that a step of the responder leaves to be done: payload to be written or discarded, then a completion. Or a
+  // step of the requester, that of a response: payload. Without the QP.
+  typedef struct packed {
+    logic           packet;            // a packet leaves the receive buffer
+    logic           returned;          // it was for the requester
     class_t         class_of;
     buffer_t        part;              // of the receive buffer
     logic [15:0]    frame_bytes;

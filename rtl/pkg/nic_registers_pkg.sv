@@ -132,6 +132,7 @@ package nic_registers_pkg;
     logic [2:0] qp_rnr_retry;
     logic qp_restart;
     logic [7:0] qp_ack_every;
+    logic [4:0] qp_reads;
     logic [22:0] qp_window;
     logic [23:0] qp_requester_psn;
     logic [2:0] qp_responder_mtu;
@@ -208,6 +209,7 @@ package nic_registers_pkg;
       qp_rnr_retry: 3'h7,
       qp_restart: 1'h0,
       qp_ack_every: 8'h0,
+      qp_reads: 5'h0,
       qp_window: 23'h0,
       qp_requester_psn: 24'h0,
       qp_responder_mtu: 3'h2,
@@ -330,6 +332,7 @@ package nic_registers_pkg;
         settings.qp_rnr_retry = data[14:12];
         settings.qp_restart = data[15];
         settings.qp_ack_every = data[23:16];
+        settings.qp_reads = data[28:24];
       end
       16'h144: settings.qp_window = data[22:0];
       16'h148: settings.qp_requester_psn = data[23:0];
@@ -459,6 +462,7 @@ package nic_registers_pkg;
         data[14:12] = settings.qp_rnr_retry;
         data[15] = settings.qp_restart;
         data[23:16] = settings.qp_ack_every;
+        data[28:24] = settings.qp_reads;
       end
       16'h144: data = 32'(settings.qp_window);
       16'h148: data = 32'(settings.qp_requester_psn);
@@ -484,7 +488,7 @@ package nic_registers_pkg;
     return data;
   endfunction
 
-  localparam int unsigned Counters = 46;
+  localparam int unsigned Counters = 47;
 
   typedef enum logic [5:0] {
     CountFramesIn = 6'd0,
@@ -532,7 +536,8 @@ package nic_registers_pkg;
     CountDropPkey = 6'd42,
     CountWithdrawn = 6'd43,
     CountDropAddress = 6'd44,
-    CountDropVlan = 6'd45
+    CountDropVlan = 6'd45,
+    CountImpliedNaks = 6'd46
   } counter_e;
 
 endpackage

@@ -26,7 +26,7 @@ use xoff_sim::wire::{PRIORITIES, Psn};
 
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
-use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, TcpSettings};
+use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, Operation, TcpSettings};
 use crate::tcp;
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
@@ -609,9 +609,9 @@ impl Kind {
             ];
             let can = can.iter().filter(|(_, kind)| known.contains(kind));
             let can = list(can.map(|(name, _)| (*name).into()).collect());
-            let without = match operations.any(|it| it.returns()) || connection.operation.returns()
-            {
-                true => "; model NICs alone post READs and have atomics",
+            let atomic = |it: Operation| WorkKind::from(it).is_atomic();
+            let without = match operations.any(atomic) || atomic(connection.operation) {
+                true => "; model NICs alone have atomics",
                 false => "",
             };
             Some((

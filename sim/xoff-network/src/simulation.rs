@@ -754,6 +754,9 @@ impl Connecting {
     }
 }
 
+/// The most READs of a QP that its register can allow.
+const READS_IN_REGISTER: u16 = 31;
+
 /// The number of QPs that flows take at each node.
 fn qps_in_use(flows: &[Connection<'_>], plan: &Plan) -> Vec<usize> {
     let mut qps = vec![0; plan.names.len()];
@@ -805,7 +808,11 @@ fn create(
             local_write: true,
             remote_write: true,
         };
-        let settings_of_qps = qp_pair((scenario, plan), connection, ends, &mut draws);
+        let mut settings_of_qps = qp_pair((scenario, plan), connection, ends, &mut draws);
+        for (qp, end) in settings_of_qps.iter_mut().zip(ends) {
+            // The RTL takes more than it has for what it has.
+            qp.requester.reads = paths.host(end).max_rd_atomic.min(READS_IN_REGISTER) as u8;
+        }
         // The sides that its data comes from and goes to.
         let [source, target] = match config.returns() {
             true => [1, 0],
@@ -953,6 +960,7 @@ fn qp_pair(
             ack_every: flow.ack_every,
             window: flow.window,
             restart,
+            reads: 0,
         },
         requester_psn: psn[side],
         responder: ResponderConfig {

@@ -132,6 +132,8 @@ pub const QP_RNR_RETRY_LOW: u32 = 12;
 pub const QP_RESTART_LOW: u32 = 15;
 /// Packets between two that ask for an ACK; 0: the last of a message only. Lowest of its 8 bits in [`QP_REQUESTER`].
 pub const QP_ACK_EVERY_LOW: u32 = 16;
+/// READs that may be unanswered; 0 and more than the NIC has: as many as it has. Lowest of its 5 bits in [`QP_REQUESTER`].
+pub const QP_READS_LOW: u32 = 24;
 /// QP window: packets that may be unacknowledged; 0: 2^22.
 pub const QP_WINDOW: u16 = 0x144;
 /// QP window: the requester's first PSN.
@@ -238,7 +240,7 @@ pub const DROP_SERVICE: u16 = 0x41c;
 pub const DROP_ICRC: u16 = 0x420;
 /// Counter: packets for no open QP, or not from its peer.
 pub const DROP_QP: u16 = 0x424;
-/// Counter: READ responses and atomic answers: nothing asked for them.
+/// Counter: READ responses and atomic answers that nothing asked for.
 pub const DROP_RESPONSE: u16 = 0x428;
 /// Counter: packets that found no room: receive buffer, queue of answers, queue of CNPs.
 pub const DROP_FULL: u16 = 0x42c;
@@ -256,7 +258,7 @@ pub const INVALID_IN: u16 = 0x440;
 pub const ACCESS_IN: u16 = 0x444;
 /// Counter: request packets for a QP in error.
 pub const NOT_READY_IN: u16 = 0x448;
-/// Counter: packets not carried out: their receive buffer, a region that went meanwhile, or the region of a key to invalidate, is not registered.
+/// Counter: packets not carried out: their receive buffer, the memory of their READ, a region that went meanwhile, or the region of a key to invalidate, is not registered.
 pub const LOCAL_ACCESS: u16 = 0x44c;
 /// Counter: CNPs taken.
 pub const CNPS_IN: u16 = 0x450;
@@ -290,7 +292,7 @@ pub const RNR_NAKS_OUT: u16 = 0x484;
 pub const NAKS_IN: u16 = 0x488;
 /// Counter: RNR NAKs that made a QP wait.
 pub const RNR_NAKS_IN: u16 = 0x48c;
-/// Counter: NAKs that ended a QP.
+/// Counter: NAKs, and wrong READ responses, that ended a QP.
 pub const REMOTE_ERRORS_IN: u16 = 0x490;
 /// Counter: ACK timeouts that made a QP go back.
 pub const TIMEOUTS: u16 = 0x494;
@@ -310,6 +312,8 @@ pub const WITHDRAWN: u16 = 0x4ac;
 pub const DROP_ADDRESS: u16 = 0x4b0;
 /// Counter: packets of another VLAN than their QP's.
 pub const DROP_VLAN: u16 = 0x4b4;
+/// Counter: READ responses that were missing, which made a QP go back.
+pub const IMPLIED_NAKS: u16 = 0x4b8;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -343,7 +347,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 46] = [
+pub const COUNTERS: [Counter; 47] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -390,6 +394,7 @@ pub const COUNTERS: [Counter; 46] = [
     Counter::new("withdrawn", WITHDRAWN, false),
     Counter::new("drop_address", DROP_ADDRESS, false),
     Counter::new("drop_vlan", DROP_VLAN, false),
+    Counter::new("implied_naks", IMPLIED_NAKS, false),
 ];
 
 /// A word of settings: it can be written, and reads as it was written.
@@ -492,7 +497,7 @@ pub const SETTINGS: [Setting; 84] = [
     Setting::new("qp_peer_ip", 0x134, 0xffffffff, 0x0),
     Setting::new("qp_peer_ip", 0x138, 0xffffffff, 0x0),
     Setting::new("qp_peer_ip", 0x13c, 0xffffffff, 0x0),
-    Setting::new("qp_requester", 0x140, 0xffffff, 0x7f72),
+    Setting::new("qp_requester", 0x140, 0x1fffffff, 0x7f72),
     Setting::new("qp_window", 0x144, 0x7fffff, 0x0),
     Setting::new("qp_requester_psn", 0x148, 0xffffff, 0x0),
     Setting::new("qp_responder", 0x14c, 0x1ff, 0xa),

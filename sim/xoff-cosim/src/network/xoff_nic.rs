@@ -221,7 +221,7 @@ impl Driver for XoffNic {
         Limits {
             qps: nic::QPS as u16,
             outstanding: nic::WQES,
-            operations: Limits::SEND_AND_WRITE,
+            operations: Limits::SEND_WRITE_AND_READ,
             answers: Limits::SEND_WRITE_AND_READ,
             granted: nic::READS as u16,
             ..Limits::MODEL

@@ -11,6 +11,7 @@ pub fn put_work<P: PortBits>(port: &mut P, work: &Work) {
         kind: gbn_pkg::WorkE::default(),
         signaled: work.signaled,
         solicited: work.solicited,
+        fence: work.fence,
         length: work.length,
         local_va: work.local_va,
         local_key: work.local_key,

@@ -136,6 +136,7 @@ impl Verbs {
                 ack_every: ACK_EVERY,
                 window: WINDOW,
                 restart: false,
+                reads: 0,
             },
             requester_psn: created.psn,
             responder: ResponderConfig {

@@ -112,7 +112,8 @@ impl QpSettings {
             | u32::from(self.requester.nak_retry) << reg::QP_NAK_RETRY_LOW
             | u32::from(self.requester.rnr_retry) << reg::QP_RNR_RETRY_LOW
             | u32::from(self.requester.restart) << reg::QP_RESTART_LOW
-            | u32::from(self.requester.ack_every) << reg::QP_ACK_EVERY_LOW;
+            | u32::from(self.requester.ack_every) << reg::QP_ACK_EVERY_LOW
+            | u32::from(self.requester.reads) << reg::QP_READS_LOW;
         let responder = u32::from(self.responder.mtu) << reg::QP_RESPONDER_MTU_LOW
             | u32::from(self.responder.rnr_timer) << reg::QP_RNR_TIMER_LOW
             | u32::from(self.responder.restart) << reg::QP_RESPONDER_RESTART_LOW;

@@ -44,7 +44,6 @@ use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::CyclesPerQuantum;
 use crate::protocol::dcqcn::{Alpha, Rate};
-use crate::protocol::gbn::requester::reading::Reading;
 use crate::protocol::gbn::{
     RequesterConfig, RequesterEnd, RequesterEvent, ResponderEnd, ResponderEvent, Times, mtu_bytes,
 };
@@ -431,13 +430,6 @@ impl ModelNic {
     /// Forgets what is under way, so it is for NICs without open QPs.
     pub fn enable_reads(&mut self, limit: u16) {
         self.responses = Some(Box::new(Responses::new(self.qps.len(), limit)));
-    }
-
-    /// How often QPs went back for a READ response or that of an atomic because of what came behind it (IBTA volume 1
-    /// §9.7.5.2.8).
-    pub fn implied_naks(&self) -> u64 {
-        let reading = self.responses.iter().flat_map(|it| &it.reading);
-        reading.map(Reading::implied_naks).sum()
     }
 
     /// Sets what the peer's READs and atomics may do with the region that is registered at an index.

@@ -267,7 +267,6 @@ impl ModelNic {
                 requester.fault(index, Cycle(now), act);
                 None
             }
-            (None, Incoming::Response(_)) => None,
         };
         // Acknowledged work requests have left the ring, with or without a completion.
         *work_blocked &= matches!(incoming, Incoming::Event(RequesterEvent::Send));
@@ -351,7 +350,7 @@ impl ModelNic {
                 }
             },
             Received::Response(returned) => {
-                self.requester_step(now, qp, Incoming::Response(returned), Some(waiting));
+                self.requester_step(now, qp, RequesterEvent::Response(returned).into(), Some(waiting));
                 self.send_soon(now + latency::SCHEDULE);
             }
             Received::Answer(psn, syndrome) => {
@@ -588,8 +587,9 @@ impl ModelNic {
 
 const fn requester_counter(note: RequesterNote, incoming: &Incoming) -> Option<u16> {
     Some(match note {
-        RequesterNote::Unsent if matches!(incoming, Incoming::Response(_)) => reg::DROP_RESPONSE,
+        RequesterNote::Unsent if matches!(incoming, Incoming::Event(RequesterEvent::Response(_))) => reg::DROP_RESPONSE,
         RequesterNote::Nak => reg::NAKS_IN,
+        RequesterNote::Implied => reg::IMPLIED_NAKS,
         RequesterNote::Rnr => reg::RNR_NAKS_IN,
         RequesterNote::RemoteError => reg::REMOTE_ERRORS_IN,
         RequesterNote::Timeout => reg::TIMEOUTS,

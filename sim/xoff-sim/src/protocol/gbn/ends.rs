@@ -88,9 +88,9 @@ impl RequesterEnd {
         mut act: impl FnMut(RequesterAction),
     ) -> Option<Place> {
         let qp = &mut self.qps[qp];
-        let (step, place) = qp.step_reading(incoming, now, reading, allowed);
+        let step = qp.step_reading(incoming, now, reading, allowed);
         qp.walk_on(step, now, &mut act);
-        place
+        step.place
     }
 
     /// When the next TIMER is due, and for which QP; if several are due at the same time, for the one with the lowest

@@ -317,6 +317,11 @@ impl ResponderQp {
                 self.context.state = QpState::Error;
                 self.context.status = Status::Flushed;
                 let reads = &mut self.context.reads;
+                if reads.wait() {
+                    // An ACK would go past the READs that are not answered.
+                    self.context.owed = Owed::None;
+                }
+                let reads = &mut self.context.reads;
                 (reads.done, reads.again) = (reads.head, 0);
                 ResponderStep {
                     walk: true,

@@ -48,7 +48,7 @@ pub enum Status {
     RemoteOperate,
     /// The receive buffer, or the memory of a READ, is not registered. Reported by the NIC, not by these units.
     LocalAccess,
-    /// A response that cannot be: only model NICs READ.
+    /// A READ response that cannot be.
     BadResponse,
 }
 
@@ -139,7 +139,7 @@ pub struct Work {
     pub kind: WorkKind,
     pub signaled: bool,
     pub solicited: bool,
-    /// Whether it waits until all READs and atomics before it are answered. The RTL has none.
+    /// Whether it waits until all READs and atomics before it are answered.
     pub fence: bool,
     pub length: u32,
     pub local_va: u64,

@@ -61,7 +61,7 @@ fn reads_and_atomics_arrive() {
                 assert_eq!(counters.get(register), 0, "{register:#x}");
             }
         }
-        assert_eq!(network.node(A).implied_naks(), 0);
+        assert_eq!(network.node(A).counters().get(reg::IMPLIED_NAKS), 0);
     }
 }
 
@@ -245,7 +245,7 @@ fn what_is_lost_is_asked_for_again_from_there() {
         });
         let nic = network.node(A);
         assert_eq!(requests, asked, "{what}");
-        let found = (nic.implied_naks(), nic.counters().get(reg::TIMEOUTS));
+        let found = (nic.counters().get(reg::IMPLIED_NAKS), nic.counters().get(reg::TIMEOUTS));
         assert_eq!(found, (implied, timeouts), "{what}");
         assert_eq!(nic.host().senders()[0].delivered().len(), 2);
         assert_eq!(nic.host().receivers()[0].whole(), 2);
@@ -268,7 +268,7 @@ fn atomics_are_performed_once() {
         finish(&mut network, us(100_000), |_| ());
         let a = network.node(A);
         assert_eq!(a.host().receivers()[0].whole(), 1_000);
-        assert!(a.implied_naks() > 10, "{}", a.implied_naks());
+        assert!(a.counters().get(reg::IMPLIED_NAKS) > 10, "{}", a.counters().get(reg::IMPLIED_NAKS));
         assert!(network.node(B).counters().get(reg::DUPLICATES_IN) > 50);
         good(a);
         good(network.node(B));
@@ -286,7 +286,7 @@ fn go_back_0_reads_nothing_over_a_wire_that_loses_one_packet_of_256() {
         let busy = busy(&mut network, B);
         let nic = network.node(A);
         assert_eq!(nic.counters().get(reg::TIMEOUTS), 0);
-        assert!(nic.implied_naks() > 20);
+        assert!(nic.counters().get(reg::IMPLIED_NAKS) > 20);
         good(nic);
         let receiver = &nic.host().receivers()[0];
         (busy, receiver.whole(), receiver.fresh_bytes())
@@ -320,7 +320,7 @@ fn losses_of_other_qps_cost_a_ninth_nothing() {
             .collect();
         let mut network = network(&flows, &PcieConfig::default(), |_| (), faults);
         let share = goodput(&mut network, (8, us(100), us(2_100)));
-        (share, network.node(A).implied_naks())
+        (share, network.node(A).counters().get(reg::IMPLIED_NAKS))
     };
     // The ninth QP has number 0x108.
     let rules: Vec<String> = (0..8)
@@ -362,7 +362,7 @@ fn marked_responses_slow_their_sender() {
     let marked = a.counters().get(reg::MARKED_IN);
     assert!(marked >= out, "{marked} {out}");
     assert!(!a.rate(0).expect("DCQCN").2, "requests are not slowed");
-    assert_eq!((a.implied_naks(), a.counters().get(reg::TIMEOUTS)), (0, 0));
+    assert_eq!((a.counters().get(reg::IMPLIED_NAKS), a.counters().get(reg::TIMEOUTS)), (0, 0));
     good(a);
 }
 
@@ -393,7 +393,7 @@ fn a_slow_reader_pauses_responses() {
     for register in [reg::DROP_FULL, reg::GAPS_IN, reg::TIMEOUTS] {
         assert_eq!(a.counters().get(register), 0);
     }
-    assert_eq!(a.implied_naks(), 0);
+    assert_eq!(a.counters().get(reg::IMPLIED_NAKS), 0);
     good(a);
     good(network.node(B));
 }
@@ -435,7 +435,7 @@ fn two_that_read_each_other_as_fast_as_their_hosts_can_go_on() {
     for node in [A, B] {
         let nic = network.node(node);
         assert_eq!(
-            (nic.implied_naks(), nic.counters().get(reg::TIMEOUTS)),
+            (nic.counters().get(reg::IMPLIED_NAKS), nic.counters().get(reg::TIMEOUTS)),
             (0, 0)
         );
         good(nic);

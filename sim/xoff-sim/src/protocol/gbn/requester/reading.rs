@@ -1,19 +1,18 @@
 //! READs and atomics at the requester: their responses are counted and checked, and asked for again where one is
 //! missing (IBTA volume 1 §9.7.2, §9.7.5.1, §9.7.5.2).
 //!
-//! This is an addition to [`RequesterQp`] for model NICs. The RTL's requester refuses these work requests, and so does
-//! [`RequesterQp::step`], with which it is compared.
+//! This is an addition to [`RequesterQp`], whose [`step`](RequesterQp::step) refuses these work requests. It looks for
+//! READs in the ring, where the RTL has a queue of them; [`AskedReads`] is what both say of them.
 
 use serde::{Deserialize, Serialize};
 
 use super::{
     After, Posted, RequesterContext, RequesterEvent, RequesterNote, RequesterQp, RequesterStep,
-    WINDOW_MAX,
 };
 use crate::protocol::Cycle;
 use crate::protocol::gbn::responder::answered::ATOMIC_BYTES;
 use crate::protocol::gbn::{Place, QpState, Request, Status, Work, WorkKind};
-use crate::wire::{Opcode, Psn, Syndrome, SyndromeMeaning};
+use crate::wire::{NakCode, Opcode, Psn, Syndrome, SyndromeMeaning};
 
 /// Fewer PSNs than this are not acknowledged: half of them all, so that each is either ahead or behind.
 const PSNS_MAX: u32 = 1 << 23;
@@ -28,8 +27,6 @@ pub struct Reading {
     /// Whether it went back for a response that was missing, and none has come since: those behind it are of the old
     /// answer.
     went_back: bool,
-    /// How often it went back because of what came behind a response that was missing.
-    implied_naks: u64,
 }
 
 impl Reading {
@@ -48,15 +45,36 @@ impl Reading {
             ..Self::default()
         };
     }
+}
 
-    /// How often what came behind a missing response was taken for a NAK (IBTA volume 1 §9.7.5.2.8).
-    pub const fn implied_naks(&self) -> u64 {
-        self.implied_naks
+/// What the context of a QP says of READs and atomics (`asking_t`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct AskedReads {
+    /// Those that were ever asked for and are not answered.
+    pub unanswered: u8,
+    /// Those of them that were asked for since the QP last went back.
+    pub asked: u8,
+    /// The first PSN of the oldest one; 0 if there is none.
+    pub first_psn: Psn,
+    /// Responses to come of those asked for since the QP last went back.
+    pub psns: u32,
+    /// Where a READ was asked again from its inside.
+    pub resumed: Option<Psn>,
+    /// The QP went back for a missing response, and none has come since.
+    pub went_back: bool,
+    /// A SEND found that its work has to wait for READs, and nothing has been acknowledged since.
+    pub blocked: bool,
+}
+
+impl AskedReads {
+    /// The QP goes back: what is not answered is asked again.
+    pub(super) const fn go_back(&mut self) {
+        (self.asked, self.psns, self.blocked) = (0, 0, false);
     }
 }
 
 /// A READ response or the response of an atomic, as it was received.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Returned {
     /// Its opcode.
     pub opcode: Opcode,
@@ -73,8 +91,6 @@ pub struct Returned {
 pub enum Incoming {
     /// What any requester takes.
     Event(RequesterEvent),
-    /// A response.
-    Response(Returned),
     /// The memory of a packet to be sent is gone.
     LocalFault,
 }
@@ -140,9 +156,10 @@ impl Posted {
 }
 
 impl RequesterContext {
-    /// Whether a packet of `packets` PSNs can follow without a PSN that is both ahead and behind.
-    fn has_psns(&self, packets: u32) -> bool {
-        self.next_psn.ahead_of(self.una_psn).max(0) as u32 + packets < PSNS_MAX
+    /// Whether PSNs up to `last` can be in use without one that is both ahead and behind.
+    fn has_psns_to(&self, last: Psn) -> bool {
+        let distance = last.get().wrapping_sub(self.una_psn.get()) & Psn::MAX.get();
+        distance < PSNS_MAX - 1
     }
 }
 
@@ -159,12 +176,17 @@ impl RequesterQp {
             .filter(|posted| posted.work.kind.returns())
     }
 
-    /// The oldest READ or atomic that was ever asked for and is not answered.
-    fn oldest_asked(&self) -> Option<Posted> {
+    /// READs and atomics in the ring that were ever asked for.
+    fn ever_asked(&self) -> impl Iterator<Item = &Posted> {
         let context = &self.context;
-        let asked = |posted: &&Posted| posted.first.ahead_of(context.top_psn) < 0;
-        let mut sent = (self.between(context.tail, context.head)).take_while(asked);
-        sent.find(|posted| posted.work.kind.returns()).copied()
+        self.between(context.tail, context.head)
+            .take_while(|posted| posted.first.ahead_of(context.top_psn) < 0)
+            .filter(|posted| posted.work.kind.returns())
+    }
+
+    /// The oldest one of them that is not answered.
+    fn oldest_asked(&self) -> Option<Posted> {
+        self.ever_asked().next().copied()
     }
 
     /// Whether what answers this QP has to be taken in order with its READ responses.
@@ -179,46 +201,82 @@ impl RequesterQp {
             return false;
         }
         let next = self.posted(context.current);
-        let (mut count, mut psns) = (0, 0);
-        for asked in self.outstanding() {
-            let answered = context.una_psn.ahead_of(asked.first).max(0) as u32;
-            psns += asked.packets.saturating_sub(answered);
-            count += 1;
-        }
-        if next.work.fence && count > 0 {
-            return false;
-        }
-        if next.work.kind.returns() {
-            return count < reading.limit && context.has_psns(next.packets);
-        }
+        let count = self.outstanding().count();
         // The window is one of packets of this side.
         let unacknowledged = context.next_psn.ahead_of(context.una_psn).max(0) as u32;
-        let window = match context.configuration.window {
-            window @ 1..=WINDOW_MAX => window,
-            _ => WINDOW_MAX,
-        };
-        unacknowledged.saturating_sub(psns) < window && context.has_psns(1)
+        let psns = self.responses_to_come();
+        let waits = next.work.fence && count > 0
+            || unacknowledged.saturating_sub(psns) >= context.window();
+        !waits
+            && match next.work.kind.returns() {
+                true => count < reading.limit && context.has_psns_to(next.last()),
+                false => context.has_psns_to(context.next_psn),
+            }
     }
 
-    /// Performs one step of a QP with READs. A response's payload goes where `Place` says, which `allowed` has
-    /// permitted.
+    /// PSNs of responses to what was asked since the QP last went back, that have not come.
+    fn responses_to_come(&self) -> u32 {
+        let left = |asked: &Posted| {
+            let answered = self.context.una_psn.ahead_of(asked.first).max(0) as u32;
+            asked.packets.saturating_sub(answered)
+        };
+        self.outstanding().map(left).sum()
+    }
+
+    /// What the context says of READs.
+    fn asked_reads(&self, reading: &Reading) -> AskedReads {
+        let context = &self.context;
+        if context.state != QpState::Ready {
+            return AskedReads::default();
+        }
+        let unanswered = |posted: &&Posted| posted.last().ahead_of(context.una_psn) >= 0;
+        AskedReads {
+            unanswered: self.ever_asked().filter(unanswered).count() as u8,
+            asked: self.outstanding().filter(unanswered).count() as u8,
+            first_psn: (self.ever_asked().find(unanswered)).map_or(Psn::default(), |it| it.first),
+            psns: self.responses_to_come(),
+            resumed: reading.resumed,
+            went_back: reading.went_back,
+            blocked: context.asking.blocked,
+        }
+    }
+
+    /// Performs one step of a QP with READs. A response's payload goes to a place that `allowed` has permitted.
     pub fn step_reading(
         &mut self,
         incoming: Incoming,
         now: Cycle,
         reading: &mut Reading,
         allowed: impl FnOnce(&Place) -> bool,
-    ) -> (RequesterStep, Option<Place>) {
-        let ready = self.context.state == QpState::Ready;
-        let event = match incoming {
-            Incoming::Response(returned) if ready => {
-                return self.respond(&returned, now, reading, allowed);
-            }
-            Incoming::LocalFault => return (self.fault(), None),
-            Incoming::Response(_) => return (RequesterNote::Ignored.into(), None),
-            Incoming::Event(event) => event,
+    ) -> RequesterStep {
+        let (una, sendable) = (self.context.una_psn, self.context.sendable());
+        let step = match incoming {
+            Incoming::LocalFault => self.fault(),
+            Incoming::Event(event) => self.event_reading(event, now, reading, allowed),
         };
-        let step = match event {
+        let asking = &mut self.context.asking;
+        match incoming {
+            Incoming::Event(RequesterEvent::Send) if step.note == RequesterNote::Blocked => {
+                asking.blocked |= sendable;
+            }
+            _ => asking.blocked &= self.context.una_psn == una,
+        }
+        self.context.asking = self.asked_reads(reading);
+        step
+    }
+
+    fn event_reading(
+        &mut self,
+        event: RequesterEvent,
+        now: Cycle,
+        reading: &mut Reading,
+        allowed: impl FnOnce(&Place) -> bool,
+    ) -> RequesterStep {
+        let ready = self.context.state == QpState::Ready;
+        match event {
+            RequesterEvent::Response(returned) if ready => {
+                self.respond(&returned, now, reading, allowed)
+            }
             RequesterEvent::Post(work) if work.kind.returns() => self.post_read(work),
             RequesterEvent::Send if !self.can_send(reading) => RequesterNote::Blocked.into(),
             RequesterEvent::Send if self.posted(self.context.current).work.kind.returns() => {
@@ -238,8 +296,7 @@ impl RequesterQp {
                 self.step(event, now)
             }
             _ => self.step(event, now),
-        };
-        (step, None)
+        }
     }
 
     /// Where the payload of a response would be written if it were taken now.
@@ -262,9 +319,10 @@ impl RequesterQp {
         let mtu = self.mtu();
         let posted = *self.posted(self.context.current);
         let work = posted.work;
-        let context = &mut self.context;
-        let psn = context.next_psn;
+        let psn = self.context.next_psn;
         let skipped = posted.before(psn, mtu);
+        let is_oldest = self.outstanding().next().is_none();
+        let context = &mut self.context;
         let request = Request {
             opcode: match work.kind {
                 WorkKind::CMP_SWAP => Opcode::RC_CMP_SWAP,
@@ -280,12 +338,13 @@ impl RequesterQp {
                 WorkKind::READ => work.length - skipped,
                 _ => 0,
             },
-            swap_add: work.swap_add,
-            compare: work.compare,
+            swap_add: if work.kind.is_atomic() { work.swap_add } else { 0 },
+            compare: if work.kind.is_atomic() { work.compare } else { 0 },
             ..Request::default()
         };
         reading.resumed = match psn == posted.first {
-            // That of an older READ, which comes first, stays.
+            true if is_oldest => None,
+            // That of an older READ, which is answered first, stays.
             true => reading.resumed,
             false => Some(psn),
         };
@@ -313,48 +372,52 @@ impl RequesterQp {
         now: Cycle,
         reading: &mut Reading,
         allowed: impl FnOnce(&Place) -> bool,
-    ) -> (RequesterStep, Option<Place>) {
+    ) -> RequesterStep {
         let mtu = self.mtu();
         let context = &self.context;
         let psn = returned.psn;
-        let unused = |note: RequesterNote| (note.into(), None);
         if psn.ahead_of(context.una_psn) < 0 {
-            return unused(RequesterNote::Stale);
+            return RequesterNote::Stale.into();
         }
         let Some(posted) = self.oldest_asked() else {
-            return unused(RequesterNote::Unsent);
+            return RequesterNote::Unsent.into();
         };
         let expected = posted.next(context.una_psn);
         let ahead = psn.ahead_of(expected);
         if psn.ahead_of(context.top_psn) >= 0 || ahead < 0 {
-            return unused(RequesterNote::Unsent);
+            return RequesterNote::Unsent.into();
         }
         if ahead > 0 {
-            return (self.missing(&posted, now, reading), None);
+            return self.missing(&posted, now, reading);
         }
         if !matches!(returned.syndrome.meaning(), SyndromeMeaning::Ack(_)) {
-            return unused(RequesterNote::Reserved);
+            return RequesterNote::Reserved.into();
         }
         let begins = psn == posted.first || reading.resumed == Some(psn);
         let checked = posted.check(returned, begins, mtu);
         if checked == Checked::Stale {
-            return unused(RequesterNote::Stale);
+            return RequesterNote::Stale.into();
         }
-        self.acknowledge_before(&posted, now);
         let place = posted.place(returned, mtu);
         let refused = match checked {
             Checked::Wrong => Some(Status::BadResponse),
             _ => (place.bytes > 0 && !allowed(&place)).then_some(Status::LocalAccess),
         };
         if let Some(status) = refused {
+            // No timer starts, not even for a moment.
+            let deadline = self.context.deadline;
+            self.acknowledge_before(&posted, now);
+            self.context.deadline = deadline;
             self.fail(status);
-            return (self.answered(RequesterNote::RemoteError), None);
+            return self.answered(RequesterNote::RemoteError);
         }
         reading.went_back = false;
         reading.resumed.take_if(|resumed| *resumed == psn);
         self.acknowledge(psn, now);
-        let step = self.answered(RequesterNote::Progress);
-        (step, (place.bytes > 0).then_some(place))
+        RequesterStep {
+            place: (place.bytes > 0).then_some(place),
+            ..self.answered(RequesterNote::Progress)
+        }
     }
 
     /// Acknowledges what is before a READ or an atomic that is answered.
@@ -377,7 +440,8 @@ impl RequesterQp {
         let behind = |posted: &Posted| {
             let ahead = psn.ahead_of(posted.next(context.una_psn));
             match syndrome.meaning() {
-                SyndromeMeaning::Reserved => false,
+                SyndromeMeaning::Reserved
+                | SyndromeMeaning::Nak(NakCode::InvalidRdRequest) => false,
                 SyndromeMeaning::Ack(_) => ahead >= 0,
                 _ => ahead > 0,
             }
@@ -396,12 +460,11 @@ impl RequesterQp {
             return self.answered(RequesterNote::Stale);
         }
         reading.went_back = true;
-        reading.implied_naks += 1;
         let note = match self.context.configuration.nak_retry {
-            true => self.use_up_retry(RequesterNote::None),
+            true => self.use_up_retry(RequesterNote::Implied),
             false => {
                 self.rewind();
-                RequesterNote::None
+                RequesterNote::Implied
             }
         };
         debug_assert!(self.context.after != After::None);

@@ -1,0 +1,181 @@
+// Completions of the requester on their way to the completion queue: one waits until all READ data that was taken
+// before it is written.
+//
+// - READ data is counted when the requester takes it (`taken_i`, with or before the step that completes its READ) and
+//   when it is written (`landed_i`). While none is in between, completions pass at once.
+// - `room_o` = 1 guarantees room for all completions that four of the requester's events may still cause, as that of
+//   the completion queue does.
+// - Whether data can be written is known some time before its `landed_i`: with its `checked_i`, `unwritten_i` says that
+//   it cannot. Its READ fails with local access, although the requester may have completed it: behind the completions
+//   that do not wait for this data it is the first of the QP that is a READ's or tells of no success. What follows is
+//   flushed, until `forget_i`. The requester gets FAIL meanwhile.
+// - A completion that is silent goes to software only when it fails.
+//
+// Timing: outputs to the queue depend on inputs of the same cycle, `idle_o` on the valids.
+module send_completions
+  import gbn_pkg::*;
+#(
+    parameter  int unsigned Qps       = 64,
+    parameter  int unsigned Wqes      = 16,
+    localparam int unsigned QpBits    = $clog2(Qps),
+    localparam int unsigned Reserve   = 4 * (Wqes + 1) + 4,
+    localparam int unsigned Depth     = 2 * Reserve,
+    localparam int unsigned CountBits = $clog2(Depth + 1)
+) (
+    input logic clk_i,
+    input logic rst_i,
+
+    input logic              taken_i,
+    input logic              landed_i,
+    input logic              checked_i,
+    input logic              unwritten_i,     // the first of its QP
+    input logic [QpBits-1:0] unwritten_qp_i,
+    input logic              forget_i,        // the QP was closed
+    input logic [QpBits-1:0] forget_qp_i,
+
+    input  logic                     valid_i,
+    input  logic        [QpBits-1:0] qp_i,
+    input  logic                     silent_i,
+    input  completion_t              completion_i,
+    output logic                     room_o,
+
+    output logic                     valid_o,
+    output logic        [QpBits-1:0] qp_o,
+    output completion_t              completion_o,
+    input  logic                     room_i,        // of the queue
+
+    output logic [CountBits-1:0] count_o,  // completions that wait
+    output logic                 pop_o,    // the oldest one leaves
+    output logic                 idle_o
+);
+
+  // More data than can be under way
+  typedef logic [9:0] number_t;
+
+  typedef struct packed {
+    logic              silent;
+    logic [QpBits-1:0] qp;
+    completion_t       completion;
+  } told_t;
+
+  number_t
+      taken_q,
+      taken,
+      checked_q,
+      landed_q,
+      after,
+      missing;  // `after`: so much data is taken before the oldest that waits
+  told_t come, held, out;
+  logic straight, push, pop, ready, held_valid;
+  logic [CountBits-1:0] count;
+
+  assign taken    = taken_q + number_t'(taken_i);
+  assign straight = count == '0 && taken == landed_q;
+  assign come     = '{silent: silent_i, qp: qp_i, completion: completion_i};
+  assign push     = valid_i && !straight;
+  assign missing  = after - landed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {taken_q, checked_q, landed_q} <= '0;
+    else begin
+      taken_q   <= taken;
+      checked_q <= checked_q + number_t'(checked_i);
+      landed_q  <= landed_q + number_t'(landed_i);
+    end
+  end
+
+  fifo #(
+      .Width($bits(number_t) + $bits(told_t)),
+      .Depth(Depth)
+  ) u_held (
+      .clk_i,
+      .rst_i,
+      .valid_i(push),
+      .ready_o(ready),
+      .data_i ({taken, come}),
+      .valid_o(held_valid),
+      .ready_i(pop),
+      .data_o ({after, held}),
+      .count_o(count)
+  );
+
+  // Data that cannot be written, by its number. It counts when no completion waits that came before it.
+  logic refused_valid, refused_ready, refused, refused_idle, waits;  // `waits`: the oldest completion, for this data
+  logic [QpBits-1:0] refused_qp;
+  number_t refused_number;
+  logic [$clog2(Qps+1)-1:0] refusals;
+
+  fifo #(
+      .Width(QpBits + $bits(number_t)),
+      .Depth(Qps)
+  ) u_refused (
+      .clk_i,
+      .rst_i,
+      .valid_i(unwritten_i),
+      .ready_o(refused_ready),
+      .data_i ({unwritten_qp_i, checked_q}),
+      .valid_o(refused_valid),
+      .ready_i(refused),
+      .data_o ({refused_qp, refused_number}),
+      .count_o(refusals)
+  );
+
+  assign waits        = held_valid && number_t'(refused_number - after) >= number_t'(512);
+  assign refused      = refused_valid && (count == '0 || waits);
+  assign refused_idle = refusals == '0;
+
+  // Behind what is known of its data
+  assign pop          = held_valid && room_i && (missing == '0 || missing[9]) && !(refused_valid && waits);
+
+  // QPs with a READ that is to fail, and those behind it
+  logic [Qps-1:0] spoilt_q, flushed_q;
+  logic success, fails;
+
+  assign out     = straight ? come : held;
+  assign success = out.completion.status == StatusSuccess;
+  assign fails   = spoilt_q[out.qp] && (!success || out.completion.operation == 8'(WorkRead));
+
+  always_comb begin
+    completion_o = out.completion;
+    if (fails && (success || out.completion.status == StatusFlushed)) completion_o.status = StatusLocalAccess;
+    else if (flushed_q[out.qp]) completion_o.status = StatusFlushed;
+    if (completion_o.status != StatusSuccess) completion_o.length = '0;
+  end
+
+  logic leaves;
+  assign leaves  = straight ? valid_i : pop;
+  assign valid_o = leaves && !(out.silent && completion_o.status == StatusSuccess);
+  assign qp_o    = out.qp;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {spoilt_q, flushed_q} <= '0;
+    else begin
+      if (leaves && fails) begin
+        spoilt_q[out.qp]  <= 1'b0;
+        flushed_q[out.qp] <= 1'b1;
+      end
+      if (refused) spoilt_q[refused_qp] <= 1'b1;
+      if (forget_i) begin
+        spoilt_q[forget_qp_i]  <= 1'b0;
+        flushed_q[forget_qp_i] <= 1'b0;
+      end
+    end
+  end
+
+  assign room_o  = room_i && 32'(count) < Depth - Reserve;
+  assign count_o = count;
+  assign pop_o   = pop;
+  assign idle_o  = !taken_i && !landed_i && !checked_i && !valid_i && !forget_i && count == '0 && refused_idle;
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) begin
+      assert (!push || ready)
+      else $error("send_completions: a completion is lost");
+      assert (!landed_i || taken_q != landed_q)
+      else $error("send_completions: data is written that was not taken");
+      assert (!unwritten_i || (checked_i && refused_ready))
+      else $error("send_completions: a refusal is lost");
+    end
+  end
+
+endmodule
