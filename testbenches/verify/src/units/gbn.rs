@@ -4,6 +4,7 @@
 //! which of the two ends of a connection it is.
 
 use std::fmt::Debug;
+use std::ops::Deref;
 
 use verilated::{BadEnum, Model, PortBits, Settings};
 use xoff_rtl_units::gbn_pkg::{RequesterKind, ResponderKind};
@@ -12,6 +13,7 @@ use xoff_rtl_units::{
     gbn_requester4, gbn_responder, gbn_responder4,
 };
 use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::gbn::requester::reading::{AskedReads, Reading};
 use xoff_sim::protocol::gbn::responder::reads::{ReadResponse, Reads, Reread};
 use xoff_sim::protocol::gbn::{
     After, Arrival, Completion, Owed, Place, QpState, Request, RequesterConfig, RequesterContext,
@@ -28,6 +30,9 @@ use xoff_cosim::units::{PERIOD_256_PS, Rest, UnitError};
 pub const TIMES: Times = Times {
     period_ps: PERIOD_256_PS,
 };
+
+/// READs of a QP that a unit keeps, at most.
+const READS_MAX: usize = gbn_pkg::READS_MAX as usize;
 
 /// Codes of the steps that a unit takes by itself. `responder_kind_e` has the same code for a walk.
 const KIND_TIMER: u8 = RequesterKind::RequesterTimer as u8;
@@ -89,6 +94,43 @@ pub trait End: Copy + Debug + PartialEq + 'static {
     }
 }
 
+/// The reference of a requester's QP, with its READs.
+#[derive(Debug, Clone)]
+pub struct AskingQp {
+    qp: RequesterQp,
+    reading: Reading,
+}
+
+impl AskingQp {
+    /// A closed QP with a ring of `slots`, that may have as many READs unanswered.
+    pub fn new(slots: usize) -> Self {
+        Self {
+            qp: RequesterQp::new(slots, TIMES),
+            reading: Reading::default(),
+        }
+    }
+
+    /// Takes a step. All memory may be written.
+    fn step(&mut self, event: RequesterEvent, now: Cycle) -> RequesterStep {
+        if let RequesterEvent::Open { configuration, .. } = event {
+            let most = self.qp.slots().min(READS_MAX) as u16;
+            self.reading = Reading::new(match configuration.reads.into() {
+                0 => most,
+                reads => most.min(reads),
+            });
+        }
+        (self.qp).step_reading(event.into(), now, &mut self.reading, |_| true)
+    }
+}
+
+impl Deref for AskingQp {
+    type Target = RequesterQp;
+
+    fn deref(&self) -> &RequesterQp {
+        &self.qp
+    }
+}
+
 /// What the owner tells the ACK timers of a requester in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wire {
@@ -108,7 +150,7 @@ impl End for Requesting {
     type Event = RequesterEvent;
     type Context = RequesterContext;
     type Step = RequesterStep;
-    type Qp = RequesterQp;
+    type Qp = AskingQp;
     const WALK: RequesterEvent = RequesterEvent::Walk;
     const TIMER: Option<RequesterEvent> = Some(RequesterEvent::Timer);
 
@@ -119,12 +161,12 @@ impl End for Requesting {
         }
     }
 
-    fn qp(slots: usize) -> RequesterQp {
-        RequesterQp::new(slots, TIMES)
+    fn qp(slots: usize) -> AskingQp {
+        AskingQp::new(slots)
     }
 
-    fn context(qp: &RequesterQp) -> &RequesterContext {
-        &qp.context
+    fn context(qp: &AskingQp) -> &RequesterContext {
+        &qp.qp.context
     }
 
     fn kind(event: &RequesterEvent) -> u8 {
@@ -134,6 +176,7 @@ impl End for Requesting {
             RequesterEvent::Post(_) => RequesterKind::RequesterPost as u8,
             RequesterEvent::Send => RequesterKind::RequesterSend as u8,
             RequesterEvent::Ack { .. } => RequesterKind::RequesterAck as u8,
+            RequesterEvent::Response(_) => RequesterKind::RequesterResponse as u8,
             RequesterEvent::Timer => KIND_TIMER,
             RequesterEvent::Walk => KIND_WALK,
             RequesterEvent::Fail => RequesterKind::RequesterFail as u8,
@@ -141,7 +184,7 @@ impl End for Requesting {
         }
     }
 
-    fn step(qp: &mut RequesterQp, event: RequesterEvent, now: Cycle) -> (RequesterStep, bool) {
+    fn step(qp: &mut AskingQp, event: RequesterEvent, now: Cycle) -> (RequesterStep, bool) {
         let step = qp.step(event, now);
         let shown = RequesterStep {
             walk: false,
@@ -165,12 +208,16 @@ impl End for Requesting {
     fn starts(before: &RequesterContext, event: &RequesterEvent, after: &RequesterContext) -> bool {
         let runs = |context: &RequesterContext| context.timer_runs && !context.rnr_wait;
         let again = || before.deadline != after.deadline;
-        matches!(event, RequesterEvent::Send | RequesterEvent::Ack { .. })
+        let starting = matches!(
+            event,
+            RequesterEvent::Send | RequesterEvent::Ack { .. } | RequesterEvent::Response(_)
+        );
+        starting
             && runs(after)
             && (!runs(before) || again())
     }
 
-    fn hold(qp: &mut RequesterQp, waits: bool, left: Option<Cycle>, now: Cycle) -> bool {
+    fn hold(qp: &mut AskingQp, waits: bool, left: Option<Cycle>, now: Cycle) -> bool {
         let Some(timeout) = qp.timeout().filter(|_| !qp.context.rnr_wait) else {
             return false;
         };
@@ -179,7 +226,7 @@ impl End for Requesting {
         if !waits && left.is_none() {
             return false;
         }
-        qp.hold(left.filter(|_| !waits), now);
+        qp.qp.hold(left.filter(|_| !waits), now);
         true
     }
 
@@ -438,6 +485,7 @@ fn requester_config(configuration: &RequesterConfig) -> gbn_pkg::RequesterConfig
         ack_every: configuration.ack_every,
         window: configuration.window,
         restart: configuration.restart,
+        reads: configuration.reads,
     }
 }
 
@@ -487,6 +535,7 @@ fn read_requester_context(context: &gbn_pkg::RequesterContext) -> RequesterConte
             ack_every: configuration.ack_every,
             window: configuration.window,
             restart: configuration.restart,
+            reads: configuration.reads,
         },
         head: context.head,
         current: context.current,
@@ -508,6 +557,21 @@ fn read_requester_context(context: &gbn_pkg::RequesterContext) -> RequesterConte
         rnr_wait: context.rnr_wait,
         timer_runs: context.timer_runs,
         deadline: Cycle(context.deadline),
+        asking: read_asking(&context.asking),
+    }
+}
+
+/// Indexes of READs count modulo 32.
+fn read_asking(asking: &gbn_pkg::Asking) -> AskedReads {
+    let from_tail = |index: u8| index.wrapping_sub(asking.tail) & 31;
+    AskedReads {
+        unanswered: from_tail(asking.head),
+        asked: from_tail(asking.asked),
+        first_psn: Psn::wrapping(asking.first_psn),
+        psns: asking.psns,
+        resumed: asking.resumes.then(|| Psn::wrapping(asking.resumed_psn)),
+        went_back: asking.went_back,
+        blocked: asking.blocked,
     }
 }
 
@@ -659,6 +723,14 @@ macro_rules! requester_top {
                         pins.event_psn_i = psn.get();
                         pins.event_syndrome_i = syndrome.0;
                     }
+                    RequesterEvent::Response(returned) => {
+                        pins.event_psn_i = returned.psn.get();
+                        pins.event_syndrome_i = returned.syndrome.0;
+                        pins.set_event_returned_i(&gbn_pkg::Returned {
+                            operation: returned.opcode.0 & 0x1F,
+                            bytes: returned.bytes,
+                        });
+                    }
                     _ => {}
                 }
             }
@@ -689,17 +761,23 @@ macro_rules! requester_top {
                         now: Some(now.near(pins.step_now_o)),
                         context: read_requester_context(&pins.step_context_o().map_err(unnamed)?),
                         step: RequesterStep {
-                            note: RequesterNote::ALL[pins.step_note_o() as usize],
+                            note: RequesterNote::ALL[pins.step_note_o().map_err(unnamed)? as usize],
                             request: valid(pins.request_valid_o, || {
                                 read_request(&pins.request_o())
                             }),
-                            completion: completion(pins.completion_valid_o, &pins.completion_o)?,
+                            // A silent one is for the NIC alone.
+                            completion: completion(
+                                pins.completion_valid_o & !pins.completion_silent_o,
+                                &pins.completion_o,
+                            )?,
+                            place: valid(pins.place_valid_o, || read_place(&pins.place_o())),
                             walk: false,
                         },
                     }),
                 };
-                if step.is_none() && (pins.request_valid_o | pins.completion_valid_o) != 0 {
-                    return Err("a request or a completion without a step".to_owned());
+                let results = pins.request_valid_o | pins.completion_valid_o | pins.place_valid_o;
+                if step.is_none() && results != 0 {
+                    return Err("a request, a completion or a place without a step".to_owned());
                 }
                 Ok(Out {
                     ready: pins.event_ready_o != 0,

@@ -21,6 +21,7 @@
 //! | [`seams`] | what parts of the pipeline leave to each other |
 //! | [`shares`] | a class's share of the transmit slots |
 //! | [`registers`] | the register file, at every address |
+//! | [`asked`] | READs that the NIC asks for: what it sends, writes and tells software |
 //! | [`baseline`] | what the NIC does in kept random cases, to the cycle |
 //! | [`reopened`] | QPs that are closed and opened again under load |
 //! | [`stalled`] | a host that takes no writes |
@@ -34,6 +35,7 @@
 //! | [`withdrawn`] | packets that are withdrawn while their payload is still to come |
 
 mod answered;
+mod asked;
 mod baseline;
 mod classes;
 mod congestion;

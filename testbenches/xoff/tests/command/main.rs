@@ -21,7 +21,7 @@
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
-//! | [`rtl_reads`] | model NICs READ from RTL NICs |
+//! | [`rtl_reads`] | READs by and from RTL NICs |
 //! | [`shadow`] | `xoff shadow`: a NIC beside the answers of a capture
 //! | [`truth`] | claims of papers against runs |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |

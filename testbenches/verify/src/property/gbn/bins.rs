@@ -23,6 +23,7 @@ axis! {
         SendInv "SEND with invalidate",
         Write "WRITE",
         WriteImm "WRITE with immediate data",
+        Read "READ",
     }
 }
 
@@ -103,6 +104,7 @@ axis! {
         Timeout "timeout", RnrOver "RNR wait over", Exhausted "retries exhausted",
         Blocked "nothing may be sent", RefusedFull "refused, ring full",
         RefusedState "refused, QP closed", RefusedWork "refused, no such work", Ignored "ignored",
+        Implied "a response is missing",
     }
 }
 
@@ -112,6 +114,7 @@ axis! {
         Success "success", RetryExceeded "retries exceeded", RnrExceeded "RNR retries exceeded",
         Invalid "remote invalid request", Access "remote access error",
         Operation "remote operation error", Flushed "flushed",
+        BadResponse "a response that cannot be",
     }
 }
 
@@ -188,11 +191,36 @@ axis! {
     }
 }
 
+axis! {
+    /// What a READ response is by its opcode.
+    pub enum Returned, "response" {
+        First "first", Middle "middle", Last "last", Only "only",
+    }
+}
+
+axis! {
+    /// What becomes of a READ response.
+    pub enum Came, "outcome" {
+        Taken "taken", Stale "stale", Unsent "not asked for", Implied "another one is missing",
+        Exhausted "another one is missing, no retry is left", Reserved "with a NAK",
+        Wrong "it cannot be",
+    }
+}
+
+axis! {
+    /// Whether the QP waits for the rest of a READ, which it has asked for again.
+    pub enum Resumed, "READ" { Whole "from its beginning", Rest "from its inside" }
+}
+
 /// Packets of the requester.
 pub static PACKETS: Group<(Message, Position, Payload, Again)> = Group {
     name: "requester_packets",
     counts: "packets of the requester",
     unreachable: |(message, position, payload, _)| match (position, payload) {
+        _ if message == Message::Read => {
+            let right = (position, payload) == (Position::Only, Payload::Empty);
+            (!right).then_some("a READ request is one packet without payload")
+        }
         (Position::First | Position::Middle, _)
             if !matches!(message, Message::Send | Message::Write) =>
         {
@@ -211,6 +239,23 @@ pub static ANSWERS: Group<(Answer, Answered, Wait)> = Group {
     name: "requester_answers",
     counts: "answers to the requester",
     unreachable: |_| None,
+};
+
+/// Responses to a requester that is ready.
+pub static RESPONSES: Group<(Returned, Came)> = Group {
+    name: "requester_responses",
+    counts: "READ responses to the requester",
+    unreachable: |_| None,
+};
+
+/// Responses that it takes.
+pub static READS: Group<(Returned, Resumed)> = Group {
+    name: "requester_reads",
+    counts: "READ responses that the requester takes",
+    unreachable: |(returned, resumed)| {
+        let rest = resumed == Resumed::Rest && matches!(returned, Returned::Middle | Returned::Last);
+        rest.then_some("an answer begins with a First or an Only; then the rest has begun")
+    },
 };
 
 /// Timers of the requester.
@@ -236,7 +281,10 @@ pub static OUTCOMES: Group<(Outcome, Mode)> = Group {
 pub static ENDS: Group<(Message, Ends)> = Group {
     name: "requester_ends",
     counts: "completions of the requester",
-    unreachable: |_| None,
+    unreachable: |(message, ends)| {
+        let other = ends == Ends::BadResponse && message != Message::Read;
+        other.then_some("nothing else has responses")
+    },
 };
 
 /// Packets that arrive in order.
@@ -299,7 +347,7 @@ pub static PATHS: Group<(Packet, Fate)> = Group {
 
 /// The groups.
 pub const GROUPS: Groups = &[
-    &PACKETS, &ANSWERS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS, &RESULTS, &SENT,
+    &PACKETS, &ANSWERS, &RESPONSES, &READS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS, &RESULTS, &SENT,
     &PATHS,
 ];
 
@@ -349,6 +397,7 @@ fn place(opcode: Opcode) -> (Message, Position) {
         Opcode::RC_WRITE_LAST_IMM => (WriteImm, Last),
         Opcode::RC_WRITE_ONLY => (Write, Only),
         Opcode::RC_WRITE_ONLY_IMM => (WriteImm, Only),
+        Opcode::RC_READ_REQUEST => (Read, Only),
         other => unreachable!("a requester sends no {other}"),
     }
 }
@@ -403,13 +452,41 @@ impl Binned for Requesting {
                 Status::RemoteAccess => Ends::Access,
                 Status::RemoteOperate => Ends::Operation,
                 Status::Flushed => Ends::Flushed,
-                Status::LocalLength | Status::LocalAccess | Status::BadResponse => {
+                Status::BadResponse => Ends::BadResponse,
+                Status::LocalLength | Status::LocalAccess => {
                     unreachable!("a requester reports no {:?}", completion.status)
                 }
             };
             bins.hit(&ENDS, (Message::at(completion.operation.into()), ends));
         }
         match *event {
+            RequesterEvent::Response(returned) if before.state == QpState::Ready => {
+                let opcode = match returned.opcode {
+                    Opcode::RC_READ_RESP_FIRST => Returned::First,
+                    Opcode::RC_READ_RESP_MIDDLE => Returned::Middle,
+                    Opcode::RC_READ_RESP_LAST => Returned::Last,
+                    Opcode::RC_READ_RESP_ONLY => Returned::Only,
+                    _ => return,
+                };
+                let came = match step.note {
+                    RequesterNote::Progress => Came::Taken,
+                    RequesterNote::Stale => Came::Stale,
+                    RequesterNote::Unsent => Came::Unsent,
+                    RequesterNote::Implied => Came::Implied,
+                    RequesterNote::Exhausted => Came::Exhausted,
+                    RequesterNote::Reserved => Came::Reserved,
+                    RequesterNote::RemoteError => Came::Wrong,
+                    note => unreachable!("a response does not make {note:?}"),
+                };
+                let resumed = match before.asking.resumed {
+                    None => Resumed::Whole,
+                    Some(_) => Resumed::Rest,
+                };
+                bins.hit(&RESPONSES, (opcode, came));
+                if came == Came::Taken {
+                    bins.hit(&READS, (opcode, resumed));
+                }
+            }
             RequesterEvent::Ack { psn, syndrome } if before.state == QpState::Ready => {
                 let wait = match before.rnr_wait {
                     true => Wait::Waits,

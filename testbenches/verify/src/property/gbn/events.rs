@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::gbn::requester::reading::Returned;
 use xoff_sim::protocol::gbn::{
     Arrival, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
     ResponderContext, ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
@@ -154,7 +155,7 @@ pub enum Event {
     Kind {
         /// The QP.
         qp: u16,
-        /// 5 to 7, at the responder also 10 to 15.
+        /// 5 to 7, at the requester also 9 to 15, at the responder 10 to 15.
         kind: u8,
     },
     /// A work request of this many full packets minus `less` bytes.
@@ -198,6 +199,16 @@ pub enum Event {
         offset: i32,
         /// Its syndrome.
         syndrome: u8,
+    },
+    /// A READ response arrives: the next one of the oldest READ that is not answered, or one like it.
+    Returns {
+        /// The QP.
+        qp: u16,
+        /// Offset of its PSN from that of the next one.
+        offset: i32,
+        /// 1: a First or Only is none, and the other way round; 2: so of Last and Only; 3: one byte more; 4: one less;
+        /// 5: the response of an atomic; 6: the NAK of its AETH; 0: as it should be.
+        odd: u8,
     },
     /// A buffer for this many full packets plus `more` bytes.
     Buffer {
@@ -306,6 +317,7 @@ impl Part for Event {
             Event::Post { less, .. } if *less > 0 => *less /= 2,
             Event::Send { times, .. } if *times > 1 => *times -= 1,
             Event::Answer { offset, .. } if *offset != 0 => *offset /= 2,
+            Event::Returns { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Buffer { packets, .. } if *packets > 0 => *packets /= 2,
             Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Packet { packets, .. } if *packets > 1 => *packets -= 1,
@@ -335,6 +347,7 @@ impl Event {
             | Event::PostBytes { qp, .. }
             | Event::Send { qp, .. }
             | Event::Answer { qp, .. }
+            | Event::Returns { qp, .. }
             | Event::Buffer { qp, .. }
             | Event::Packet { qp, .. }
             | Event::Refuse { qp, .. }
@@ -399,6 +412,9 @@ impl Event {
                     psn: psn.advance(offset as u32),
                     syndrome: Syndrome(syndrome),
                 }
+            }
+            Event::Returns { offset, odd, .. } => {
+                RequesterEvent::Response(returned(stands, offset, odd))
             }
             _ => return None,
         })
@@ -580,6 +596,52 @@ fn refuse(context: &ResponderContext, back: u8, remote: bool) -> ResponderEvent 
     })
 }
 
+/// Returns the response at this distance from the one that a requester's QP waits for; an empty Only if it waits for
+/// none.
+fn returned(stands: &RequesterQp, offset: i32, odd: u8) -> Returned {
+    let context = &stands.context;
+    let first = context.asking.first_psn;
+    let next = match context.una_psn.ahead_of(first) > 0 {
+        true => context.una_psn,
+        false => first,
+    };
+    let psn = next.advance(offset as u32);
+    let asked = (0..context.head.wrapping_sub(context.tail))
+        .map(|place| stands.posted(context.tail.wrapping_add(place)))
+        .filter(|posted| posted.work.kind == WorkKind::READ)
+        .find(|posted| (0..posted.packets as i32).contains(&psn.ahead_of(posted.first)));
+    let mtu = mtu_bytes(context.configuration.mtu);
+    let (begins, ends, bytes) = match asked {
+        None => (true, true, 0),
+        Some(posted) => {
+            let number = psn.ahead_of(posted.first) as u32;
+            let begins = number == 0 || context.asking.resumed == Some(psn);
+            let bytes = posted.work.length - number * mtu;
+            (begins, number + 1 == posted.packets, bytes.min(mtu) as u16)
+        }
+    };
+    let opcode = match (begins != (odd == 1), ends != (odd == 2)) {
+        _ if odd == 5 => Opcode::RC_ATOMIC_ACK,
+        (true, false) => Opcode::RC_READ_RESP_FIRST,
+        (false, false) => Opcode::RC_READ_RESP_MIDDLE,
+        (false, true) => Opcode::RC_READ_RESP_LAST,
+        (true, true) => Opcode::RC_READ_RESP_ONLY,
+    };
+    Returned {
+        opcode,
+        psn,
+        syndrome: match odd {
+            6 => Syndrome(0x62),
+            _ => Syndrome::ACK,
+        },
+        bytes: match odd {
+            3 => bytes + 1,
+            4 => bytes.saturating_sub(1),
+            _ => bytes,
+        },
+    }
+}
+
 fn work(length: u32, seed: u64) -> Work {
     let mut draw = SplitMix::new(seed);
     Work {
@@ -593,6 +655,7 @@ fn work(length: u32, seed: u64) -> Work {
         swap_add: draw.bits(),
         compare: draw.bits(),
         id: draw.bits(),
+        fence: draw.once_in(8),
         ..Work::default()
     }
 }

@@ -78,6 +78,10 @@ fn requester_config(draw: &mut SplitMix) -> RequesterConfig {
             _ => draw.any_length(5) as u32,
         },
         restart: draw.once_in(3),
+        reads: match draw.once_in(2) {
+            true => 0,
+            false => draw.one_of(&[1, 1, 2, 3, 4, 16, 31]),
+        },
     }
 }
 
@@ -150,7 +154,7 @@ fn at_deadline(draw: &mut SplitMix, qp: u16) -> [Event; 2] {
 fn held(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let configuration = RequesterConfig {
         timeout: draw.within(1, 2) as u8,
-        retry: 7,
+        retry: draw.one_of(&[0, 7, 7]),
         ..requester_config(draw)
     };
     let open = Event::Open {
@@ -332,6 +336,9 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             psn: any_psn(draw),
         });
     }
+    // The last kind of work: a WRITE with immediate data, or a READ.
+    let last_kind = draw.one_of(&[4, 5]);
+    let reads = last_kind == 5;
     // Whether the wire says when packets leave.
     let wired = draw.one_of(&[8, 16, 1_000]);
     for _ in 0..draw.within(1, 150) {
@@ -366,11 +373,11 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             2 if draw.once_in(4) => Event::Close { qp },
             2 if draw.once_in(3) => Event::Kind {
                 qp,
-                kind: draw.within(5, 7) as u8,
+                kind: draw.one_of(&[5, 6, 7, 7, 9, 15]),
             },
             2 => Event::PostBytes {
                 qp,
-                kind: draw.within(0, 4) as u8,
+                kind: draw.within(0, last_kind) as u8,
                 length: draw.edge(),
             },
             3 => Event::Post {
@@ -383,7 +390,10 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             },
             4..16 => Event::Post {
                 qp,
-                kind: draw.within(0, 4) as u8,
+                kind: match reads && draw.once_in(2) {
+                    true => 5,
+                    false => draw.within(0, 4) as u8,
+                },
                 packets: draw.any_length(3) as u32,
                 less: match draw.within(0, 2) {
                     0 => draw.any_length(13) as u16,
@@ -408,7 +418,75 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 events.extend(answer_in_wait(draw, qp));
                 continue;
             }
+            39..50 if reads => {
+                events.extend(match draw.once_in(4) {
+                    true => lost_response(draw, qp),
+                    false => returns(draw, qp, deadly),
+                });
+                continue;
+            }
             _ => answer(draw, qp, deadly),
+        });
+    }
+    events
+}
+
+/// Draws a READ of which a response gets lost, which is asked again, and what comes then.
+fn lost_response(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
+    let returns = |offset, odd| Event::Returns { qp, offset, odd };
+    let mut events = vec![
+        Event::Post {
+            qp,
+            kind: 5,
+            packets: draw.within(2, 5) as u32,
+            less: draw.any_length(13) as u16,
+            signaled: draw.once_in(2),
+            seed: draw.bits(),
+        },
+        Event::Send { qp, times: 2 },
+    ];
+    events.extend(vec![returns(0, 0); draw.within(0, 2) as usize]);
+    for _ in 0..draw.within(1, 2) {
+        events.push(returns(draw.within(1, 3) as i32, draw.within(0, 2) as u8));
+    }
+    events.push(Event::Send { qp, times: 2 });
+    for _ in 0..draw.within(1, 4) {
+        events.push(returns(
+            draw.one_of(&[0, 0, 0, 1, -1]),
+            draw.one_of(&[0, 0, 0, 0, 1, 2, 3, 6]),
+        ));
+    }
+    events
+}
+
+/// Draws READ responses: some in order, and one that may be of another place or wrong.
+fn returns(draw: &mut SplitMix, qp: u16, deadly: u64) -> Vec<Event> {
+    let next = Event::Returns {
+        qp,
+        offset: 0,
+        odd: 0,
+    };
+    let mut events = vec![next; draw.any_length(3) as usize];
+    if draw.once_in(3) {
+        events.push(Event::Returns {
+            qp,
+            offset: match draw.within(0, 7) {
+                0 => draw.bits() as i32,
+                1 => (0x7F_FFFF + draw.within(0, 3) as i32) * draw.one_of(&[-1, 1]),
+                2 | 3 => 1,
+                _ => draw.within(0, 8) as i32 - 4,
+            },
+            odd: match draw.once_in(4) {
+                true => draw.one_of(&[1, 6]),
+                false => 0,
+            },
+        });
+    }
+    if draw.once_in(deadly.min(12)) {
+        events.push(Event::Returns {
+            qp,
+            offset: 0,
+            odd: draw.within(1, 6) as u8,
         });
     }
     events

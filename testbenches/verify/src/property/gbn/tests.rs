@@ -79,6 +79,7 @@ const PATIENT: RequesterConfig = RequesterConfig {
     ack_every: 1,
     window: 1,
     restart: false,
+    reads: 0,
 };
 
 #[test]

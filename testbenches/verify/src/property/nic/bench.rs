@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use xoff_cosim::units::UnitError;
 use xoff_network::Endpoint;
 use xoff_sim::kernel::Digest;
+use xoff_sim::nic::ReadRights;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::Alpha;
-use xoff_sim::protocol::gbn::{Status, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::time::Time;
 
 use super::causes::Causes;
@@ -18,7 +19,7 @@ use super::ledger::Ledger;
 use super::outside::Outside;
 use super::pair::{PERIOD, Pair, STEP_MAX};
 use super::sent::{Right, Sent};
-use super::setup::{SPARE_REGIONS, Setup};
+use super::setup::{READ_ONLY, SPARE_REGIONS, Setup};
 use super::watch::Watch;
 use super::{as_text, bins};
 use crate::property::Disagreement;
@@ -187,7 +188,11 @@ fn outside(setup: Setup<'_>, right: &[Right; 2]) -> Outside {
     let mut outside = Outside::new();
     for (side, right) in right.iter().enumerate() {
         for (index, region) in setup.regions() {
-            outside.registered(side, index, &region);
+            outside.registered(side, index, &region, ReadRights::default());
+        }
+        if setup.0.reads {
+            let (index, region) = setup.source();
+            outside.registered(side, index, &region, READ_ONLY);
         }
         for (index, settings) in right.qps() {
             outside.opened(Time::ZERO, side, setup.qpn(side, index), settings);
@@ -434,13 +439,19 @@ impl Bench {
             signaled,
             late,
         } = message;
-        let now = self.now();
         let (side, qp) = direction;
         let (region, memory) = Setup(&self.head).region(qp);
         let key = memory.key(region);
         let Some(ledger) = self.ledgers.get_mut(&direction) else {
             return;
         };
+        if kind == WorkKind::READ {
+            let setup = Setup(&self.head);
+            let (index, landing) = setup.landing();
+            let place = (setup.landing_base(qp), landing.key(index));
+            let work = ledger.post_read(length, signaled, place, setup.source_of(qp));
+            return self.hand(direction, &work, None, late);
+        }
         let invalidated = &mut self.invalidated[1 - side];
         let invalidates = match kind {
             // A region is invalidated once.
@@ -452,12 +463,24 @@ impl Bench {
             _ => None,
         };
         let (work, buffer) = ledger.post(kind, length, signaled, key, invalidates);
+        self.hand(direction, &work, buffer, late);
+    }
+
+    /// Hands a work request and the buffer that it needs to the hosts, and tells the oracle.
+    fn hand(
+        &mut self,
+        (side, qp): (usize, u16),
+        work: &Work,
+        buffer: Option<Recv>,
+        late: u64,
+    ) {
+        let now = self.now();
         let at = |cycle| Time::ZERO + PERIOD * cycle;
         let qpns = [0, 1].map(|side| Setup(&self.head).qpn(side, qp));
         if let Some(outside) = &mut self.outside {
-            outside.posted(at(now), side, qpns[side], &work);
+            outside.posted(at(now), side, qpns[side], work);
         }
-        self.pair.post(side, qp, work);
+        self.pair.post(side, qp, *work);
         if let Some(buffer) = buffer {
             // In the order of the messages.
             let last = self.last_buffer.entry((1 - side, qp)).or_default();
@@ -568,8 +591,14 @@ impl Bench {
                 }
             }
             for write in &self.pair.written[side][writes..] {
-                let owner = Setup(&self.head).owner(write.va);
+                let setup = Setup(&self.head);
                 let place = |what| format!("memory of side {side}: {what}");
+                let reads = setup.lander(write.va).filter(|_| self.head.reads);
+                if let Some(ledger) = reads.and_then(|qp| self.ledgers.get_mut(&(side, qp))) {
+                    ledger.fetched(write).map_err(place)?;
+                    continue;
+                }
+                let owner = setup.owner(write.va);
                 let ledger = owner
                     .and_then(|qp| self.ledgers.get_mut(&(1 - side, qp)))
                     .ok_or_else(|| place(format!("a write at {:#x}", write.va)))?;

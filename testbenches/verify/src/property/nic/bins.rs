@@ -6,6 +6,7 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 
 use super::events::{Event, Head};
+use super::sent::is_response;
 use crate::axis;
 use crate::property::bins::{Bins, Group, Groups};
 use crate::property::frames::Tags;
@@ -18,6 +19,7 @@ axis! {
         SendInv "SEND with invalidate",
         Write "WRITE",
         WriteImm "WRITE with immediate data",
+        Read "READ",
     }
 }
 
@@ -51,6 +53,7 @@ axis! {
     /// A packet on the path.
     pub enum Packet, "packet" {
         Request "request",
+        Response "READ response",
         Ack "ACK",
         Nak "NAK",
     }
@@ -167,9 +170,6 @@ pub static ENDS: Group<(Half, Ends)> = Group {
         (Half::Responder, Ends::RemoteAccess | Ends::RemoteOperation) => {
             Some("this is what the responder's peer is told")
         }
-        (Half::Requester, Ends::LocalAccess) => {
-            Some("the memory that requests are read from is not withdrawn")
-        }
         _ => None,
     },
 };
@@ -209,7 +209,8 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
                     1 => Message::SendImm,
                     2 => Message::SendInv,
                     3 => Message::Write,
-                    _ => Message::WriteImm,
+                    4 => Message::WriteImm,
+                    _ => Message::Read,
                 };
                 let length = match (length / mtu, length % mtu) {
                     (0, 0) => Length::Empty,
@@ -256,6 +257,7 @@ pub fn frame(bins: &mut Bins, frame: &ParsedFrame, fate: Fate) {
         (Verdict::Cnp, ..) => return bins.hit(&CONTROLS, (Control::Cnp,)),
         (_, Some(Opcode::RC_ACK), Some(SyndromeMeaning::Ack(_))) => Packet::Ack,
         (_, Some(Opcode::RC_ACK), _) => Packet::Nak,
+        (_, Some(opcode), _) if is_response(opcode) => Packet::Response,
         _ => Packet::Request,
     };
     bins.hit(&PACKETS, (packet, fate));

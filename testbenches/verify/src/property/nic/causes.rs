@@ -12,6 +12,8 @@ use crate::property::Disagreement;
 pub struct Causes {
     /// The path may carry frames with wrong bits.
     flips: bool,
+    /// Messages may be READs.
+    reads: bool,
     /// Answers may fail to come in time although nothing else goes wrong: the path loses, damages, doubles or delays
     /// frames, or requesters wait only once or twice. Three times the least timeout is longer than all packets take
     /// that a few other QPs may have in front.
@@ -54,8 +56,11 @@ impl Causes {
         } = head.path;
         Self {
             flips: (flips, forged) != (0, 0),
+            reads: head.reads,
             late_answers: [drops, flips, doubles, late, forged] != [0; 5]
                 || head.requester.retry < 2
+                // The data of READs may be longer on its way than the timeout.
+                || head.reads
                 || u64::from(head.qps) > FEW,
             // The third class is lossy.
             lossless: head.pfc
@@ -97,6 +102,8 @@ impl Causes {
                 reg::DROP_QP => self.reopened,
                 reg::DROP_FULL => !self.lossless,
                 reg::ACCESS_IN => self.withdrawn,
+                // A READ that was asked again is answered again.
+                reg::DROP_RESPONSE => self.reads || self.flips,
                 address => self.flips || !OF_FLIPS.contains(&address),
             };
             let count = counted(counter.address);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Stalled;
-use xoff_sim::protocol::gbn::{RequesterConfig, mtu_bytes};
+use xoff_sim::protocol::gbn::{RequesterConfig, WorkKind, mtu_bytes};
 
 use super::ledger::LENGTH_MAX;
 use crate::property::history::{History, Part, in_ranges};
@@ -77,6 +77,9 @@ pub struct Head {
     /// Seed of addresses, QP numbers, keys, tags, first PSNs and class maps; 0: plain ones.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub values: u64,
+    /// Messages may be READs: there is memory for them.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub reads: bool,
 }
 
 /// Whether a setting that older cases lack has the value that they have.
@@ -121,7 +124,7 @@ pub enum Event {
         side: u8,
         /// The QP.
         qp: u16,
-        /// `work_e`: SEND or WRITE, with or without immediate data, or SEND with invalidate.
+        /// `work_e`: SEND or WRITE, with or without immediate data, SEND with invalidate, READ.
         kind: u8,
         /// Length in bytes.
         length: u32,
@@ -208,6 +211,7 @@ impl Part for Head {
             ("rnr_timer", self.rnr_timer.into(), 0..=31),
             ("tags", self.tags.into(), 0..=2),
             ("classes", self.classes.into(), 0..=3),
+            ("requester.reads", requester.reads.into(), 0..=31),
             ("path.drops", path.drops.into(), 0..=1_000),
             ("path.flips", path.flips.into(), 0..=1_000),
             ("path.doubles", path.doubles.into(), 0..=1_000),
@@ -249,11 +253,11 @@ impl Part for Event {
                 ..
             } => in_ranges([
                 side(at),
-                ("kind", kind.into(), 0..=4),
+                ("kind", kind.into(), 0..=5),
                 ("length", length.into(), 0..=LENGTH_MAX),
             ]),
             Event::PostAll { kind, length, .. } => in_ranges([
-                ("kind", kind.into(), 0..=4),
+                ("kind", kind.into(), 0..=5),
                 ("length", length.into(), 0..=LENGTH_MAX),
             ]),
             Event::Stall {
@@ -278,6 +282,7 @@ fn requester(draw: &mut SplitMix) -> RequesterConfig {
         ack_every: draw.within(0, 8) as u8,
         window: draw.any_length(7) as u32,
         restart: draw.once_in(6),
+        reads: 0,
     }
 }
 
@@ -306,7 +311,25 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         true => draw.within(FEW + 1, QPS_MAX) as u16,
         false => draw.within(1, FEW) as u16,
     };
-    history_of(qps, draw)
+    let mut history = history_of(qps, draw);
+    if draw.once_in(3) {
+        with_reads(&mut history, draw);
+    }
+    history
+}
+
+/// Makes READs of some of a history's messages.
+fn with_reads(history: &mut History<Head, Event>, draw: &mut SplitMix) {
+    history.head.reads = true;
+    history.head.requester.reads = draw.one_of(&[0, 0, 1, 2, 16]);
+    let of = draw.within(1, 4);
+    for event in &mut history.events {
+        if let Event::Post { kind, .. } | Event::PostAll { kind, .. } = event
+            && draw.within(0, 4) < of
+        {
+            *kind = WorkKind::READ.0;
+        }
+    }
 }
 
 /// Draws a random history of so many QPs.
@@ -335,6 +358,7 @@ pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
             true => draw.bits(),
             false => 0,
         },
+        reads: false,
     };
     let mtu = mtu_bytes(requester.mtu);
     let longest = if requester.restart { 8 * mtu } else { u32::MAX };

@@ -17,6 +17,7 @@ use super::as_text;
 use super::bins::{self, Fate};
 use super::events::{ALL_CLASSES, Path};
 use super::pair::PERIOD;
+use super::sent::is_response;
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
 
@@ -29,13 +30,15 @@ pub struct Arrived {
     frames: u64,
     /// Their bytes, without FCS.
     bytes: u64,
-    /// ACKs and NAKs among them.
+    /// ACKs, NAKs and READ responses among them.
     answers: u64,
 }
 
-/// Counters of answers that are received, which [`NicCounters::RECEIVED`] leaves out. ACKs that are used count in none.
-const ANSWERS: [u16; 4] = [
+/// Counters of answers that are received, which [`NicCounters::RECEIVED`] leaves out. ACKs and responses that are used
+/// count in none.
+const ANSWERS: [u16; 5] = [
     reg::NAKS_IN,
+    reg::IMPLIED_NAKS,
     reg::RNR_NAKS_IN,
     reg::REMOTE_ERRORS_IN,
     reg::ANSWERS_UNUSED,
@@ -50,7 +53,8 @@ impl Arrived {
 
     fn count_copies(&mut self, copies: u64, bytes: usize, frame: &ParsedFrame) {
         self.count(copies, bytes);
-        if frame.bth.is_some_and(|bth| bth.opcode == Opcode::RC_ACK) {
+        let answer = |opcode| opcode == Opcode::RC_ACK || is_response(opcode);
+        if frame.bth.is_some_and(|bth| answer(bth.opcode)) {
             self.answers += copies;
         }
     }

@@ -61,6 +61,18 @@ pub struct Ledger {
     /// The message being written, and the number of its bytes already written.
     writing: usize,
     written: u64,
+    /// Likewise of READs, at the sender.
+    reading: usize,
+    read: u64,
+}
+
+/// Where a READ's bytes come from, and with which key.
+#[derive(Debug, Clone, Copy)]
+pub struct Source {
+    /// The first byte.
+    pub va: u64,
+    /// The peer's key.
+    pub key: u32,
 }
 
 impl Ledger {
@@ -71,6 +83,23 @@ impl Ledger {
             restarts,
             ..Self::default()
         }
+    }
+
+    /// Creates the READ that is posted next: its work request. Its bytes go to the place of its number from `place` on.
+    pub fn post_read(
+        &mut self,
+        length: u32,
+        signaled: bool,
+        (place, key): (u64, u32),
+        source: Source,
+    ) -> Work {
+        let (mut work, _) = self.post(WorkKind::READ, length, signaled, key, None);
+        let offset = work.remote_va - self.base;
+        (work.local_va, work.local_key) = (place + offset, key);
+        (work.remote_va, work.remote_key) = (source.va + offset / 3, source.key);
+        work.fence = work.id >> 60 == 0;
+        self.messages.last_mut().expect("it was posted").work = work;
+        work
     }
 
     /// Returns whether a message may be posted.
@@ -177,8 +206,16 @@ impl Ledger {
                 }
                 self.failed = Some(id);
             }
-            (Status::RemoteAccess | Status::RemoteOperate | Status::Flushed, None)
-                if self.withdrawn =>
+            (Status::LocalAccess, None) if work.kind != WorkKind::READ => {
+                return wrong("no memory of its own is written");
+            }
+            (
+                Status::RemoteAccess
+                | Status::RemoteOperate
+                | Status::LocalAccess
+                | Status::Flushed,
+                None,
+            ) if self.withdrawn =>
             {
                 if !silent(&self.messages[self.reported..id]) {
                     return wrong("an error out of turn");
@@ -216,6 +253,7 @@ impl Ledger {
         let all = self.messages.len();
         (self.reported, self.received, self.received_whole) = (all, all, all);
         (self.writing, self.written) = (all, 0);
+        (self.reading, self.read) = (all, 0);
         (self.failed, self.receiver_failed, self.buffers) = (None, false, 0);
         self.flushed = false;
         Ok(())
@@ -268,9 +306,9 @@ impl Ledger {
     ///
     /// Returns an error if they belong to no message, are wrong, or are out of order.
     pub fn wrote(&mut self, write: &Written) -> Result<(), Disagreement> {
-        while (self.messages.get(self.writing))
-            .is_some_and(|m| u64::from(m.work.length) == self.written)
-        {
+        while (self.messages.get(self.writing)).is_some_and(|m| {
+            m.work.kind == WorkKind::READ || u64::from(m.work.length) == self.written
+        }) {
             self.writing += 1;
             self.written = 0;
         }
@@ -308,6 +346,42 @@ impl Ledger {
         Ok(())
     }
 
+    /// Judges the bytes of a READ in the sender's memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::wrote`].
+    pub fn fetched(&mut self, write: &Written) -> Result<(), Disagreement> {
+        while (self.messages.get(self.reading)).is_some_and(|m| {
+            m.work.kind != WorkKind::READ || u64::from(m.work.length) == self.read
+        }) {
+            self.reading += 1;
+            self.read = 0;
+        }
+        let what = format!(
+            "{} bytes at {:#x}; next is byte {} of READ {}",
+            write.bytes.len(),
+            write.va,
+            self.read,
+            self.reading
+        );
+        let Some(Message { work, .. }) = self.messages.get(self.reading) else {
+            return Err(what);
+        };
+        // Under go-back-0 a READ is asked again from its start.
+        if self.restarts && write.va == work.local_va {
+            self.read = 0;
+        }
+        let right = write.va == work.local_va + self.read
+            && (write.key, write.remote) == (work.local_key, false);
+        let from = work.remote_va + self.read;
+        self.read += write.bytes.len() as u64;
+        if !right || differing(from, &write.bytes) != 0 || self.read > work.length.into() {
+            return Err(format!("wrong bytes: {what}"));
+        }
+        Ok(())
+    }
+
     /// Checks that the receiver has everything that was reported to the sender as delivered, and that what was flushed
     /// was flushed for a reason.
     ///
@@ -320,9 +394,13 @@ impl Ledger {
         }
         let told = self.failed.unwrap_or(self.reported);
         let there = |(index, message): (usize, &Message)| {
-            let whole = match index.cmp(&self.writing) {
+            let (next, bytes) = match message.work.kind {
+                WorkKind::READ => (self.reading, self.read),
+                _ => (self.writing, self.written),
+            };
+            let whole = match index.cmp(&next) {
                 std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => self.written == u64::from(message.work.length),
+                std::cmp::Ordering::Equal => bytes == u64::from(message.work.length),
                 std::cmp::Ordering::Greater => message.work.length == 0,
             };
             whole && (message.buffer.is_none() || index < self.received_whole)

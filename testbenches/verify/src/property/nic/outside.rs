@@ -12,6 +12,8 @@ use crate::property::Disagreement;
 
 /// For how long after what they describe facts may be told.
 const LATE: Duration = Duration::from_us(3);
+/// READs that a QP may have unanswered.
+const READS: u32 = xoff_rtl::nic::READS as u32;
 /// Cycles for which a host may stall: the longest stall of a case's text, or some of those that are drawn.
 const STALL_MAX: u64 = u16::MAX as u64;
 
@@ -46,9 +48,8 @@ impl Outside {
     }
 
     /// A region was registered, before anything else.
-    pub fn registered(&mut self, side: usize, index: u16, region: &nic::Region) {
-        // Both ends are RTL, which posts neither READs nor atomics.
-        let what = What::Registered(facts::region(index, region, ReadRights::default()));
+    pub fn registered(&mut self, side: usize, index: u16, region: &nic::Region, rights: ReadRights) {
+        let what = What::Registered(facts::region(index, region, rights));
         self.tell(Time::ZERO, side, what);
     }
 
@@ -59,7 +60,11 @@ impl Outside {
 
     /// A QP was opened.
     pub fn opened(&mut self, at: Time, side: usize, qpn: u32, settings: &QpSettings) {
-        let what = What::Opened(facts::qp(qpn, settings, None));
+        let reads = match u32::from(settings.requester.reads) {
+            0 => READS,
+            reads => reads.min(READS),
+        };
+        let what = What::Opened(facts::qp(qpn, settings, Some(reads)));
         self.tell(at, side, what);
     }
 
@@ -149,7 +154,7 @@ mod tests {
         let mut outside = Outside::new();
         for side in 0..2 {
             let (index, region) = REGIONS[0];
-            outside.registered(side, index, &region);
+            outside.registered(side, index, &region, ReadRights::default());
             outside.opened(Time::ZERO, side, QPN_BASE, &qp(side, 0));
         }
         let (index, region) = REGIONS[0];

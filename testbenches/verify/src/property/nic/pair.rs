@@ -85,6 +85,7 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
             ack_every: 4,
             window: 64,
             restart: false,
+            reads: 0,
         },
         requester_psn: psn(side),
         responder: ResponderConfig {

@@ -27,6 +27,8 @@ pub struct Sent {
     notified: BTreeSet<u32>,
     requests: u64,
     answers: u64,
+    /// READ responses among the answers.
+    responses: u64,
     sequence_naks: u64,
     rnr_naks: u64,
     /// IPv4 identification of the next frame that has one.
@@ -74,6 +76,17 @@ impl Right {
         }
         Some(qp)
     }
+}
+
+/// Whether it is a READ response.
+pub fn is_response(opcode: Opcode) -> bool {
+    [
+        Opcode::RC_READ_RESP_FIRST,
+        Opcode::RC_READ_RESP_MIDDLE,
+        Opcode::RC_READ_RESP_LAST,
+        Opcode::RC_READ_RESP_ONLY,
+    ]
+    .contains(&opcode)
 }
 
 impl Sent {
@@ -157,6 +170,10 @@ impl Sent {
                 self.cnps += 1;
                 self.notified.insert(bth.dest_qp.get());
             }
+            (false, _) if is_response(bth.opcode) => {
+                self.answers += 1;
+                self.responses += 1;
+            }
             (false, None) => self.requests += 1,
             (false, Some(meaning)) => {
                 self.answers += 1;
@@ -189,7 +206,16 @@ impl Sent {
     ///
     /// The first counter that counts something else.
     pub fn check(&self, counted: impl Fn(u16) -> u64) -> Result<(), Disagreement> {
-        let requests = counted(reg::REQUESTS_OUT) - counted(reg::WITHDRAWN);
+        let withdrawn = counted(reg::WITHDRAWN);
+        let (requests, answers) = (counted(reg::REQUESTS_OUT), counted(reg::ANSWERS_OUT));
+        // READ responses are withdrawn as requests are. Other answers never are.
+        let (requests, answers) = match self.responses {
+            0 => (requests - withdrawn, (answers, self.answers)),
+            _ => {
+                let both = requests + answers - withdrawn;
+                (self.requests, (both, self.requests + self.answers))
+            }
+        };
         let all = [
             ("frames_out", counted(reg::FRAMES_OUT), self.frames),
             ("bytes_out", counted(reg::BYTES_OUT), self.bytes),
@@ -198,7 +224,7 @@ impl Sent {
             ("requests_out without withdrawn", requests, self.requests),
         ];
         let granted = [
-            ("answers_out", counted(reg::ANSWERS_OUT), self.answers),
+            ("answers_out", answers.0, answers.1),
             ("naks_out", counted(reg::NAKS_OUT), self.sequence_naks),
             ("rnr_naks_out", counted(reg::RNR_NAKS_OUT), self.rnr_naks),
         ];

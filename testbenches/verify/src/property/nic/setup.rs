@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_network::Endpoint;
 use xoff_sim::nic::{
-    BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, Region, WatchdogSettings,
+    BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, ReadRights, Region,
+    WatchdogSettings,
 };
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::seeded::SplitMix;
@@ -13,6 +15,7 @@ use xoff_sim::time::Cycles;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Psn};
 
 use super::events::Head;
+use super::ledger::Source;
 use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS};
 
 /// QPs of a NIC.
@@ -21,6 +24,11 @@ const QPS: u16 = xoff_rtl::nic::QPS as u16;
 const CLASSES: [u8; 3] = [3, 4, 1];
 /// Place of the lossy class among them.
 const LOSSY: usize = 2;
+/// What peers may do with memory that READs read from.
+pub const READ_ONLY: ReadRights = ReadRights {
+    read: true,
+    atomic: false,
+};
 /// Number of regions that SENDs may invalidate, of each side.
 pub const SPARE_REGIONS: u16 = 4;
 /// Index of the first of them, where they have the plain ones.
@@ -31,6 +39,9 @@ const REGION_COUNT: u16 = 256;
 const QP_BITS: u32 = 24;
 /// Bits of an address in the memory of all QPs.
 const MEMORY_BITS: u32 = 30;
+/// Where memory that READs write to and read from begins, by what its addresses differ in from those of the QPs.
+const LANDING: u64 = 1 << 40;
+const SOURCE: u64 = 1 << 41;
 
 /// The settings of a case.
 #[derive(Debug, Clone, Copy)]
@@ -259,6 +270,54 @@ impl Setup<'_> {
         (offset >> MEMORY_BITS == 0).then_some((offset >> QP_BITS) as u16)
     }
 
+    /// Where the data of a QP's READs goes, by its index in the NICs.
+    pub fn landing_base(self, index: u16) -> u64 {
+        (self.memory() ^ LANDING) + (u64::from(index) << QP_BITS)
+    }
+
+    /// The index in the NICs of the QP to whose READs an address belongs.
+    pub fn lander(self, va: u64) -> Option<u16> {
+        self.owner(va ^ LANDING)
+    }
+
+    /// Index and settings of the region to which the data of all READs goes.
+    pub fn landing(self) -> (u16, Region) {
+        let region = Region {
+            base: self.memory() ^ LANDING,
+            length: 1 << MEMORY_BITS,
+            tag: 0x71,
+            local_write: true,
+            remote_write: false,
+        };
+        (self.reading_index(0), region)
+    }
+
+    /// Index and settings of the region that peers may read.
+    pub fn source(self) -> (u16, Region) {
+        let region = Region {
+            base: self.memory() ^ SOURCE,
+            local_write: false,
+            tag: 0x72,
+            ..self.landing().1
+        };
+        (self.reading_index(1), region)
+    }
+
+    /// Where the bytes of a QP's READs come from, by its index in the NICs.
+    pub fn source_of(self, index: u16) -> Source {
+        let (place, region) = self.source();
+        Source {
+            va: region.base + (u64::from(index) << QP_BITS),
+            key: region.key(place),
+        }
+    }
+
+    /// Index of a region of READs.
+    fn reading_index(self, number: u16) -> u16 {
+        let place = SPARE_REGIONS + number;
+        self.region_index(QPS + place).unwrap_or(SPARE + place)
+    }
+
     /// Random index of a region, different for each place; `None` for the plain ones.
     fn region_index(self, place: u16) -> Option<u16> {
         let mut draw = self.draw(7)?;
@@ -287,10 +346,14 @@ impl Setup<'_> {
         self.region_index(QPS + number).unwrap_or(SPARE + number)
     }
 
-    /// Indices and settings of the regions in which the memory of QPs lies.
+    /// Indices and settings of the regions that are written.
     pub fn memories(self) -> BTreeMap<u16, Region> {
         let indices = self.indices().into_iter();
-        indices.map(|index| self.region(index)).collect()
+        let landing = self.0.reads.then(|| self.landing());
+        indices
+            .map(|index| self.region(index))
+            .chain(landing)
+            .collect()
     }
 
     /// Indices and settings of the regions of both sides.
@@ -318,7 +381,7 @@ impl Setup<'_> {
     ///
     /// As [`Pair::of`].
     pub fn connect(self, seed: u64) -> Result<Pair, UnitError> {
-        Pair::of(&PairConfig {
+        let mut pair = Pair::of(&PairConfig {
             seed,
             settings: Some(&|side| self.nic(side)),
             regions: &self.regions(),
@@ -327,7 +390,19 @@ impl Setup<'_> {
             read_delay: PERIOD * u64::from(self.0.read_delay),
             times: [0, 1].map(|side| self.time(side)),
             record: false,
-        })
+        })?;
+        if self.0.reads {
+            let (index, region) = self.source();
+            for side in 0..2 {
+                for (address, word) in region.writes_with(index, READ_ONLY) {
+                    pair.write(side, address, word)?;
+                }
+                pair.update(side, |host| {
+                    host.host_mut().permit_reads(&region, region.key(index));
+                });
+            }
+        }
+        Ok(pair)
     }
 }
 
