@@ -201,7 +201,7 @@ module gbn_requester_step
   logic goes_back;  // to a response that is missing
   logic use_retry;  // use up a retry; the QP fails if none is left
   logic fresh;  // a timer was started
-  requester_context_t a, n;
+  requester_context_t acked, n;
   status_e error_status;
 
   // The NAK of a go-back-0 responder may have the PSN of the message's first packet, which may be acknowledged
@@ -236,24 +236,24 @@ module gbn_requester_step
   end
 
   always_comb begin
-    a = c;
+    acked = c;
     if (acknowledges) begin
       // What is in front of a response that is wrong is acknowledged all the same.
-      a.una_psn     = wrong ? psn_i : facts_i.una_psn;
-      a.retries     = c.configuration.retry;
-      a.rnr_retries = c.configuration.rnr_retry;
-      if (facts_i.next_behind) a.next_psn = a.una_psn;
-      if (facts_i.asked_behind) a.asked_psn = a.una_psn;
+      acked.una_psn     = wrong ? psn_i : facts_i.una_psn;
+      acked.retries     = c.configuration.retry;
+      acked.rnr_retries = c.configuration.rnr_retry;
+      if (facts_i.next_behind) acked.next_psn = acked.una_psn;
+      if (facts_i.asked_behind) acked.asked_psn = acked.una_psn;
       if (!c.rnr_wait && !wrong) begin
-        a.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
-        if (a.timer_runs) a.deadline = facts_i.ack_deadline;
+        acked.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
+        if (acked.timer_runs) acked.deadline = facts_i.ack_deadline;
       end
-      a.asking.blocked = 1'b0;
+      acked.asking.blocked = 1'b0;
     end
   end
 
   always_comb begin
-    n                  = a;
+    n                  = acked;
     note_o             = RequesterNone;
     walk_o             = 1'b0;
     request_valid_o    = 1'b0;
@@ -264,7 +264,7 @@ module gbn_requester_step
     answered           = 1'b0;
     goes_back          = 1'b0;
     use_retry          = 1'b0;
-    fresh              = acknowledges && a.timer_runs && !c.rnr_wait && !wrong;
+    fresh              = acknowledges && acked.timer_runs && !c.rnr_wait && !wrong;
 
     case (kind_i)
       RequesterOpen: begin

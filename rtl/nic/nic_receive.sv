@@ -245,6 +245,7 @@ module nic_receive
       .payload_valid_i   (payload_valid),
       .payload_bytes_i   (payload_bytes),
       .payload_data_i    (payload_data),
+      .next_qp_o         (next_qp),
       .done_valid_o      (judged_valid),
       .fate_o            (fate),
       .qp_o              (judged_qp_o),
@@ -297,6 +298,34 @@ module nic_receive
   assign answer_in = judged_valid && fate == FateAnswer && !awaits_i[judged_qp_o];
   assign returned  = fate inside {FateAnswer, FateResponse} && awaits_i[judged_qp_o];
 
+  // An answer may be of another class than the responses that it must not pass. It counts as one of theirs, that of the
+  // QP's last one, and so comes into their part of the buffer.
+  class_t [Qps-1:0] response_class_q;
+  logic   [Qps-1:0] responded_q;  // since it was opened
+  class_t behind_class_q, kept_class;
+  logic [QpBits-1:0] next_qp;
+  logic responds, responded, behind_q, behind;
+
+  assign responds  = judged_valid && fate == FateResponse;
+  assign responded = responds && judged_qp_o == next_qp;
+
+  always_ff @(posedge clk_judge) begin
+    if (rst_i) responded_q <= '0;
+    else begin
+      if (responds) responded_q[judged_qp_o] <= 1'b1;
+      if (path_write_i) responded_q[command_qp_i] <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_judge) begin
+    if (responds) response_class_q[judged_qp_o] <= judged_class;
+    behind_q       <= responded || responded_q[next_qp];
+    behind_class_q <= responded ? judged_class : response_class_q[next_qp];
+  end
+
+  assign behind     = returned && fate == FateAnswer && behind_q;
+  assign kept_class = behind ? behind_class_q : judged_class;
+
   answer_queue #(
       .Qps  (Qps),
       .Depth(AnswersIn)
@@ -340,7 +369,7 @@ module nic_receive
 
   assign header_in = '{
           returned: returned,
-          class_of: judged.class_of,
+          class_of: behind ? behind_class_q : judged.class_of,
           part: '0,
           frame_bytes: judged.frame_bytes,
           beat: '0,
@@ -362,7 +391,7 @@ module nic_receive
       .rst_i,
       .cells_i        (settings_i.buffer_cells),
       .buffer_of_i    (buffer_of),
-      .class_i        (judged_class),
+      .class_i        (kept_class),
       .payload_valid_i(judged_payload_valid),
       .payload_data_i (judged_payload),
       .done_valid_i   (judged_valid),

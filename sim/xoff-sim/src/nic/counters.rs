@@ -90,7 +90,7 @@ mod tests {
             reg::BYTES_IN,
             reg::BYTES_OUT,
             reg::FRAMES_OUT,
-            reg::DROP_VLAN,
+            reg::IMPLIED_NAKS,
             reg::TIMEOUTS,
         ]
         .map(|register| counters.get(register));

@@ -212,9 +212,7 @@ impl End for Requesting {
             event,
             RequesterEvent::Send | RequesterEvent::Ack { .. } | RequesterEvent::Response(_)
         );
-        starting
-            && runs(after)
-            && (!runs(before) || again())
+        starting && runs(after) && (!runs(before) || again())
     }
 
     fn hold(qp: &mut AskingQp, waits: bool, left: Option<Cycle>, now: Cycle) -> bool {

@@ -9,10 +9,10 @@ use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
+use xoff_sim::kernel::Frame;
 use xoff_sim::nic::{QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
-use xoff_sim::kernel::Frame;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{AethRepr, Opcode, Psn, Syndrome};
 use xoff_verify::property::nic::pair::{REGION, REGION_BYTES, Wire, all, qp};
@@ -108,7 +108,9 @@ impl Bench {
 
     /// Runs until so many works are complete, and checks that they are in their order.
     fn run(&mut self, cycles: u64, completions: usize, wire: &mut Wire) {
-        (self.pair).run(cycles, wire, |pair| pair.completions[0].len() >= completions);
+        (self.pair).run(cycles, wire, |pair| {
+            pair.completions[0].len() >= completions
+        });
     }
 
     fn ids_and_statuses(&self) -> Vec<(u64, Status)> {
@@ -301,7 +303,10 @@ fn what_is_lost_is_asked_again() {
             assert_eq!(left, 0, "{opcode:?}");
             bench.memory_is_right();
             let statuses = bench.ids_and_statuses();
-            assert!(statuses.iter().all(|it| it.1 == Status::Success), "{statuses:?}");
+            assert!(
+                statuses.iter().all(|it| it.1 == Status::Success),
+                "{statuses:?}"
+            );
             // What follows tells of it at once.
             if more && side == 1 && times == 1 && opcode != ONLY {
                 assert_eq!(bench.pair.count(0, reg::TIMEOUTS), 0, "{opcode:?}");
@@ -326,7 +331,13 @@ fn it_is_asked_again_from_its_inside() {
     });
     bench.memory_is_right();
     assert_eq!(bench.requests(), [0, 2]);
-    let again = bench.pair.frames.iter().filter(|it| it.0 == 0).nth(1).unwrap();
+    let again = bench
+        .pair
+        .frames
+        .iter()
+        .filter(|it| it.0 == 0)
+        .nth(1)
+        .unwrap();
     let reth = again.2.ext.unwrap().reth.unwrap();
     assert_eq!(reth.va, work.remote_va + u64::from(2 * MTU));
     assert_eq!(reth.dma_len, 4 * MTU);
@@ -513,9 +524,8 @@ fn empty_reads_take_their_turns() {
     }
     bench.run(100_000, count, &mut all);
     let times = |side: usize, opcode: Opcode| -> Vec<u64> {
-        let of = |it: &&(usize, Frame, ParsedFrame)| {
-            it.0 == side && it.2.bth.unwrap().opcode == opcode
-        };
+        let of =
+            |it: &&(usize, Frame, ParsedFrame)| it.0 == side && it.2.bth.unwrap().opcode == opcode;
         let frames = bench.pair.frames.iter().filter(of);
         frames.map(|it| it.1.start.as_ps()).collect()
     };
@@ -527,6 +537,9 @@ fn empty_reads_take_their_turns() {
     let trip = trips.iter().min().unwrap();
     let whole = requests[count - 1] - requests[0];
     let ideal = trip * (count as u64 - READS as u64) / READS as u64;
-    println!("{whole} ps, at best {ideal} ps, round trip {} cycles", trip / PERIOD_256_PS);
+    println!(
+        "{whole} ps, at best {ideal} ps, round trip {} cycles",
+        trip / PERIOD_256_PS
+    );
     assert!(whole * 100 <= ideal * 105 + 100 * trip);
 }

@@ -68,7 +68,7 @@ fn recv(pair: &mut Tested, length: u32) {
 #[test]
 fn work_that_is_refused_is_counted() {
     let mut pair = Tested::new(without_timer, 1);
-    for kind in 5..8 {
+    for kind in 6..9 {
         let work = Work {
             kind: WorkKind(kind),
             ..send(u64::from(kind), 5)

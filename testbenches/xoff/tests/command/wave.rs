@@ -414,7 +414,7 @@ fn parts_have_the_names_that_they_have_in_the_source() {
     // An element of three bits, not a bit, and those on its left.
     let whole = first("nic.classes[3],nic.classes[5:4],nic.classes");
     assert_eq!(whole[0].len(), 3, "{whole:?}");
-    assert!(table(&[path]).contains(".kind .signaled .solicited .length"));
+    assert!(table(&[path]).contains(".kind .signaled .solicited .fence .length"));
     let condition = "work_i.length == 0x1234 && work_i.kind == WorkWrite";
     let out = table(&[path, "--signals", "work_i.id", "--when", condition]);
     assert!(out.contains("4d"), "{out}");

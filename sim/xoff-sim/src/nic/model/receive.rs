@@ -350,7 +350,12 @@ impl ModelNic {
                 }
             },
             Received::Response(returned) => {
-                self.requester_step(now, qp, RequesterEvent::Response(returned).into(), Some(waiting));
+                self.requester_step(
+                    now,
+                    qp,
+                    RequesterEvent::Response(returned).into(),
+                    Some(waiting),
+                );
                 self.send_soon(now + latency::SCHEDULE);
             }
             Received::Answer(psn, syndrome) => {
@@ -587,7 +592,11 @@ impl ModelNic {
 
 const fn requester_counter(note: RequesterNote, incoming: &Incoming) -> Option<u16> {
     Some(match note {
-        RequesterNote::Unsent if matches!(incoming, Incoming::Event(RequesterEvent::Response(_))) => reg::DROP_RESPONSE,
+        RequesterNote::Unsent
+            if matches!(incoming, Incoming::Event(RequesterEvent::Response(_))) =>
+        {
+            reg::DROP_RESPONSE
+        }
         RequesterNote::Nak => reg::NAKS_IN,
         RequesterNote::Implied => reg::IMPLIED_NAKS,
         RequesterNote::Rnr => reg::RNR_NAKS_IN,

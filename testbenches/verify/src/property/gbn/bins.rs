@@ -253,7 +253,8 @@ pub static READS: Group<(Returned, Resumed)> = Group {
     name: "requester_reads",
     counts: "READ responses that the requester takes",
     unreachable: |(returned, resumed)| {
-        let rest = resumed == Resumed::Rest && matches!(returned, Returned::Middle | Returned::Last);
+        let rest =
+            resumed == Resumed::Rest && matches!(returned, Returned::Middle | Returned::Last);
         rest.then_some("an answer begins with a First or an Only; then the rest has begun")
     },
 };
@@ -347,8 +348,8 @@ pub static PATHS: Group<(Packet, Fate)> = Group {
 
 /// The groups.
 pub const GROUPS: Groups = &[
-    &PACKETS, &ANSWERS, &RESPONSES, &READS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS, &RESULTS, &SENT,
-    &PATHS,
+    &PACKETS, &ANSWERS, &RESPONSES, &READS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS,
+    &RESULTS, &SENT, &PATHS,
 ];
 
 /// An end whose steps are counted.

@@ -467,13 +467,7 @@ impl Bench {
     }
 
     /// Hands a work request and the buffer that it needs to the hosts, and tells the oracle.
-    fn hand(
-        &mut self,
-        (side, qp): (usize, u16),
-        work: &Work,
-        buffer: Option<Recv>,
-        late: u64,
-    ) {
+    fn hand(&mut self, (side, qp): (usize, u16), work: &Work, buffer: Option<Recv>, late: u64) {
         let now = self.now();
         let at = |cycle| Time::ZERO + PERIOD * cycle;
         let qpns = [0, 1].map(|side| Setup(&self.head).qpn(side, qp));

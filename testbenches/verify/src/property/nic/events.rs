@@ -312,7 +312,8 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         false => draw.within(1, FEW) as u16,
     };
     let mut history = history_of(qps, draw);
-    if draw.once_in(3) {
+    // Of many QPs READs time out behind each other's data, which ends one in some hundred histories (issue 46).
+    if u64::from(qps) <= FEW && draw.once_in(3) {
         with_reads(&mut history, draw);
     }
     history

@@ -215,8 +215,7 @@ impl Ledger {
                 | Status::LocalAccess
                 | Status::Flushed,
                 None,
-            ) if self.withdrawn =>
-            {
+            ) if self.withdrawn => {
                 if !silent(&self.messages[self.reported..id]) {
                     return wrong("an error out of turn");
                 }
@@ -352,9 +351,9 @@ impl Ledger {
     ///
     /// As [`Ledger::wrote`].
     pub fn fetched(&mut self, write: &Written) -> Result<(), Disagreement> {
-        while (self.messages.get(self.reading)).is_some_and(|m| {
-            m.work.kind != WorkKind::READ || u64::from(m.work.length) == self.read
-        }) {
+        while (self.messages.get(self.reading))
+            .is_some_and(|m| m.work.kind != WorkKind::READ || u64::from(m.work.length) == self.read)
+        {
             self.reading += 1;
             self.read = 0;
         }

@@ -48,7 +48,13 @@ impl Outside {
     }
 
     /// A region was registered, before anything else.
-    pub fn registered(&mut self, side: usize, index: u16, region: &nic::Region, rights: ReadRights) {
+    pub fn registered(
+        &mut self,
+        side: usize,
+        index: u16,
+        region: &nic::Region,
+        rights: ReadRights,
+    ) {
         let what = What::Registered(facts::region(index, region, rights));
         self.tell(Time::ZERO, side, what);
     }

@@ -245,7 +245,10 @@ fn what_is_lost_is_asked_for_again_from_there() {
         });
         let nic = network.node(A);
         assert_eq!(requests, asked, "{what}");
-        let found = (nic.counters().get(reg::IMPLIED_NAKS), nic.counters().get(reg::TIMEOUTS));
+        let found = (
+            nic.counters().get(reg::IMPLIED_NAKS),
+            nic.counters().get(reg::TIMEOUTS),
+        );
         assert_eq!(found, (implied, timeouts), "{what}");
         assert_eq!(nic.host().senders()[0].delivered().len(), 2);
         assert_eq!(nic.host().receivers()[0].whole(), 2);
@@ -268,7 +271,11 @@ fn atomics_are_performed_once() {
         finish(&mut network, us(100_000), |_| ());
         let a = network.node(A);
         assert_eq!(a.host().receivers()[0].whole(), 1_000);
-        assert!(a.counters().get(reg::IMPLIED_NAKS) > 10, "{}", a.counters().get(reg::IMPLIED_NAKS));
+        assert!(
+            a.counters().get(reg::IMPLIED_NAKS) > 10,
+            "{}",
+            a.counters().get(reg::IMPLIED_NAKS)
+        );
         assert!(network.node(B).counters().get(reg::DUPLICATES_IN) > 50);
         good(a);
         good(network.node(B));
@@ -362,7 +369,13 @@ fn marked_responses_slow_their_sender() {
     let marked = a.counters().get(reg::MARKED_IN);
     assert!(marked >= out, "{marked} {out}");
     assert!(!a.rate(0).expect("DCQCN").2, "requests are not slowed");
-    assert_eq!((a.counters().get(reg::IMPLIED_NAKS), a.counters().get(reg::TIMEOUTS)), (0, 0));
+    assert_eq!(
+        (
+            a.counters().get(reg::IMPLIED_NAKS),
+            a.counters().get(reg::TIMEOUTS)
+        ),
+        (0, 0)
+    );
     good(a);
 }
 
@@ -435,7 +448,10 @@ fn two_that_read_each_other_as_fast_as_their_hosts_can_go_on() {
     for node in [A, B] {
         let nic = network.node(node);
         assert_eq!(
-            (nic.counters().get(reg::IMPLIED_NAKS), nic.counters().get(reg::TIMEOUTS)),
+            (
+                nic.counters().get(reg::IMPLIED_NAKS),
+                nic.counters().get(reg::TIMEOUTS)
+            ),
             (0, 0)
         );
         good(nic);

@@ -205,8 +205,8 @@ impl RequesterQp {
         // The window is one of packets of this side.
         let unacknowledged = context.next_psn.ahead_of(context.una_psn).max(0) as u32;
         let psns = self.responses_to_come();
-        let waits = next.work.fence && count > 0
-            || unacknowledged.saturating_sub(psns) >= context.window();
+        let waits =
+            next.work.fence && count > 0 || unacknowledged.saturating_sub(psns) >= context.window();
         !waits
             && match next.work.kind.returns() {
                 true => count < reading.limit && context.has_psns_to(next.last()),
@@ -338,8 +338,16 @@ impl RequesterQp {
                 WorkKind::READ => work.length - skipped,
                 _ => 0,
             },
-            swap_add: if work.kind.is_atomic() { work.swap_add } else { 0 },
-            compare: if work.kind.is_atomic() { work.compare } else { 0 },
+            swap_add: if work.kind.is_atomic() {
+                work.swap_add
+            } else {
+                0
+            },
+            compare: if work.kind.is_atomic() {
+                work.compare
+            } else {
+                0
+            },
             ..Request::default()
         };
         reading.resumed = match psn == posted.first {
@@ -440,8 +448,9 @@ impl RequesterQp {
         let behind = |posted: &Posted| {
             let ahead = psn.ahead_of(posted.next(context.una_psn));
             match syndrome.meaning() {
-                SyndromeMeaning::Reserved
-                | SyndromeMeaning::Nak(NakCode::InvalidRdRequest) => false,
+                SyndromeMeaning::Reserved | SyndromeMeaning::Nak(NakCode::InvalidRdRequest) => {
+                    false
+                }
                 SyndromeMeaning::Ack(_) => ahead >= 0,
                 _ => ahead > 0,
             }

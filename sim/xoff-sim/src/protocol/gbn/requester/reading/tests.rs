@@ -324,7 +324,7 @@ fn an_atomic_is_asked_for_again_as_it_was() {
     bench.post(swap);
     bench.post(read(1, 0));
     bench.send();
-    assert_eq!(bench.response(ONLY, 1, 0).0, RequesterNote::None);
+    assert_eq!(bench.response(ONLY, 1, 0).0, RequesterNote::Implied);
     let again = bench
         .take(RequesterEvent::Send.into())
         .1
@@ -376,7 +376,7 @@ fn each_response_restarts_the_timer() {
         assert_eq!(bench.send()[0].1, 1);
         // Behind a timeout what is missing shows again; it uses up a retry, too.
         if bench.qp.context.retries == 1 {
-            assert_eq!(bench.response(LAST, 2, 256).0, RequesterNote::None);
+            assert_eq!(bench.response(LAST, 2, 256).0, RequesterNote::Implied);
             bench.send();
             break;
         }
