@@ -420,7 +420,7 @@ fn parts_have_the_names_that_they_have_in_the_source() {
     assert!(out.contains("4d"), "{out}");
     assert_eq!(
         refused(&[path, "--signals", "a.work_i.lenght"]),
-        "--signals a.work_i.lenght: a.work_i has no member 'lenght', but kind, signaled, solicited, length, local_va, \
+        "--signals a.work_i.lenght: a.work_i has no member 'lenght', but kind, signaled, solicited, fence, length, local_va, \
          local_key, remote_va, remote_key, imm, swap_add, compare, id"
     );
     assert_eq!(
