@@ -134,6 +134,9 @@ pub static PACKETS: Group<(Packet, Fate)> = Group {
     counts: "packets between the NICs",
     unreachable: |(packet, fate)| match (packet, fate) {
         (Packet::Ack | Packet::Nak, Fate::Marks) => Some("answers are not ECN-capable"),
+        (Packet::Response, fate) if fate != Fate::Passes && fate != Fate::Marks => {
+            Some("READs are drawn on paths without losses")
+        }
         _ => None,
     },
 };

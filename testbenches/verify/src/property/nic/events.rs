@@ -323,6 +323,8 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     } = history.head.path;
     let calm = u64::from(qps) <= 2 && [drops, flips, doubles, late] == [0; 4];
     if calm && draw.once_in(2) {
+        history.head.path.marks |= 200 * u16::from(draw.once_in(2));
+        history.head.dcqcn |= history.head.path.marks > 0;
         with_reads(&mut history, draw);
     }
     history
