@@ -187,13 +187,19 @@ module gbn_responder
     end
   end
 
-  // The READ that is asked again, and how many are still to be compared with it: the newest first
-  logic searching_q;
-  asked_read_t asked_q;
-  read_t search_q, left_q;
+  // The READ that is asked again, and how many are still to be compared with it: the newest first. This goes with the
+  // WALK that follows: between two WALKs of a QP there are steps of others, which may look for READs of their own.
+  typedef struct packed {
+    asked_read_t asked;
+    read_t       index;
+    read_t       left;
+  } search_t;
+
+  logic searching_q;  // the WALK that follows compares one
+  search_t next_search_q, search_q;  // for the WALK that follows; for that in its step
 
   always_comb begin
-    looked_d = '{taken: taken_q, search: follow_q && searching_q, facts: facts, c: context_now};
+    looked_d = '{taken: taken_q, search: searching_q, facts: facts, c: context_now};
     if (follow_q) {looked_d.taken.own, looked_d.taken.kind, looked_d.taken.qp} = {1'b1, ResponderWalk, step_qp_o};
   end
 
@@ -247,8 +253,8 @@ module gbn_responder
 
   assign kept         = kept_bits;
   assign cursor       = cursor_bits;
-  assign look_up      = follow_q ? searching_q : advance && taken_q.kind == ResponderRead;
-  assign look_up_slot = follow_q ? search_q[ReadBits-1:0] : facts.slot[ReadBits-1:0];
+  assign look_up      = searching_q || (advance && taken_q.kind == ResponderRead);
+  assign look_up_slot = searching_q ? next_search_q.index[ReadBits-1:0] : facts.slot[ReadBits-1:0];
 
   gbn_responder_step #(
       .Reads(Reads)
@@ -267,9 +273,9 @@ module gbn_responder
       .facts_i           (looked_q.facts),
       .buffer_i          (oldest),
       .search_i          (looked_q.search),
-      .asked_i           (asked_q),
-      .search_index_i    (search_q),
-      .search_last_i     (left_q == read_t'(1)),
+      .asked_i           (search_q.asked),
+      .search_index_i    (search_q.index),
+      .search_last_i     (search_q.left == read_t'(1)),
       .kept_i            (kept),
       .cursor_i          (cursor),
       .context_o         (step_context),
@@ -351,23 +357,25 @@ module gbn_responder
 
   always_ff @(posedge clk_i) begin
     if (rst_i) searching_q <= 1'b0;
-    else if (looked_valid_q && (search || looked_q.search)) searching_q <= walk;
+    else searching_q <= looked_valid_q && walk && (search || looked_q.search);
   end
 
   always_ff @(posedge clk_i) begin
     if (looked_valid_q && search) begin
-      asked_q <= '{
+      next_search_q.asked <= '{
           psn: looked_q.taken.psn,
           va: looked_q.facts.va,
           rkey: looked_q.facts.rkey,
           length: looked_q.facts.dma_len
       };
-      search_q <= looked_q.c.reads.head - 1'b1;
-      left_q <= looked_q.c.reads.kept;
+      next_search_q.index <= looked_q.c.reads.head - 1'b1;
+      next_search_q.left <= looked_q.c.reads.kept;
     end else if (looked_valid_q && looked_q.search) begin
-      search_q <= search_q - 1'b1;
-      left_q   <= left_q - 1'b1;
+      next_search_q.asked <= search_q.asked;
+      next_search_q.index <= search_q.index - 1'b1;
+      next_search_q.left  <= search_q.left - 1'b1;
     end
+    if (searching_q) search_q <= next_search_q;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////

@@ -659,6 +659,11 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 events.extend(several_reads(draw, qp, wild));
                 continue;
             }
+            44 | 45 if reads => {
+                let other = draw.within(0, count - 1) as u16;
+                events.extend(asked_again_together(draw, [qp, other], wild));
+                continue;
+            }
             _ => packet(draw, qp, wild),
         });
     }
@@ -698,6 +703,44 @@ fn read(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
         access: !draw.once_in(2 * wild),
         seed: draw.bits(),
     }
+}
+
+/// Draws READs of two QPs that are asked again one right behind the other, or while the other one ends.
+fn asked_again_together(draw: &mut SplitMix, qps: [u16; 2], wild: u64) -> Vec<Event> {
+    let mut events = Vec::new();
+    for qp in qps {
+        for _ in 0..draw.within(1, 3) {
+            events.push(read(draw, qp, wild));
+            events.push(Event::Settle { qp });
+        }
+        for _ in 0..draw.within(0, 3) {
+            events.push(Event::ReadResponse { qp });
+        }
+    }
+    for _ in 0..draw.within(1, 3) {
+        for qp in qps {
+            events.push(match draw.within(0, 7) {
+                0 => Event::Buffer {
+                    qp,
+                    packets: 1,
+                    more: 0,
+                    seed: draw.bits(),
+                },
+                1 => packet(draw, qp, wild),
+                2 if draw.once_in(2) => Event::Kind { qp, kind: 5 },
+                _ => Event::AskReadAgain {
+                    qp,
+                    back: draw.within(1, 3) as u8,
+                    inside: draw.any_length(2) as u32 - 1,
+                    odd: 0,
+                },
+            });
+        }
+    }
+    for _ in 0..draw.within(1, 4) {
+        events.extend(qps.map(|qp| Event::ReadResponse { qp }));
+    }
+    events
 }
 
 /// Draws READs of a QP, some of them beyond the number that may be unanswered, with what comes between their answers.
