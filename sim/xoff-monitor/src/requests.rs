@@ -450,10 +450,16 @@ impl Requests {
             Ordering::Greater if psn > self.high => {
                 self.resending = false;
                 let read = self.open_read(self.high).filter(|_| next == self.high);
-                let fits = read.is_some_and(|(first, read)| {
+                // One MTU at most: a READ has two responses or more here, and twice the MTU would make fewer.
+                let fitting = read.and_then(|(first, read)| {
                     let packets = |mtu| i64::from(read.read_bytes().div_ceil(mtu));
-                    MTUS.iter().any(|mtu| packets(*mtu) == psn - first)
+                    MTUS.into_iter().find(|mtu| packets(*mtu) == psn - first)
                 });
+                let fits = fitting.is_some();
+                // Nothing is lost in front of a sender's own port.
+                if let Some(mtu) = fitting.filter(|_| own) {
+                    self.learn_mtu(mtu);
+                }
                 // The missing ones were broken, which other rules have said.
                 let broken = psn - next <= self.broken as i64;
                 says(own, fits || broken, out);
