@@ -34,7 +34,7 @@ module gbn_requester_step
     output logic               request_valid_o,
     output request_t           request_o,
     output logic               completion_valid_o,
-    output logic               silent_o,            // the completion is not for software, unless its READ fails yet
+    output logic               silent_o,            // not for software: a success that was not asked for
     output completion_t        completion_o,
     output logic               place_valid_o,       // RESPONSE: its payload goes to `place_o`
     output place_t             place_o,
@@ -413,8 +413,10 @@ module gbn_requester_step
         n.timer_runs = 1'b0;
         n.rnr_wait   = 1'b0;
         n.status     = StatusFlushed;
-        if (facts_i.empty) {n.state, n.asking} = {QpError, asking_t'('0)};
-        else begin
+        if (facts_i.empty) begin
+          n.state  = QpError;
+          n.asking = '0;
+        end else begin
           n.after = AfterFail;
           walk_o  = 1'b1;
         end
@@ -423,7 +425,7 @@ module gbn_requester_step
       RequesterWalk:
       if (!own_i) note_o = RequesterIgnored;
       else if (flush || acknowledged) begin
-        completion_valid_o = flush || posted_i.signaled || read;
+        completion_valid_o = 1'b1;
         if (flush) n.status = StatusFlushed;
         n.tail = c.tail + 1'b1;
         if (c.current == c.tail) n.current = n.tail;
@@ -470,7 +472,7 @@ module gbn_requester_step
 
     if (answered) begin
       if (!facts_i.empty && psn_behind(posted_i.last_psn, n.una_psn)) begin
-        completion_valid_o = posted_i.signaled || read;
+        completion_valid_o = 1'b1;
         n.tail             = c.tail + 1'b1;
         if (c.current == c.tail) n.current = n.tail;
         walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
