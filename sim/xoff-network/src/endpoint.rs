@@ -256,15 +256,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The operations of a NIC without READs and atomics: those that `rtl/nic` posts.
-    pub const SEND_AND_WRITE: &[WorkKind] = &[
-        WorkKind::SEND,
-        WorkKind::SEND_IMM,
-        WorkKind::WRITE,
-        WorkKind::WRITE_IMM,
-    ];
-
-    /// The same, and READs: those that `rtl/nic` answers.
+    /// The operations of a NIC without atomics: those of `rtl/nic`.
     pub const SEND_WRITE_AND_READ: &[WorkKind] = &[
         WorkKind::SEND,
         WorkKind::SEND_IMM,

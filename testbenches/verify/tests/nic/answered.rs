@@ -6,7 +6,7 @@ use crate::standard::packet;
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
-use xoff_sim::nic::{ReadRights, Region};
+use xoff_sim::nic::Region;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::{Opcode, Psn, RethRepr, Syndrome};
 use xoff_verify::property::nic::pair::{REGION, all, qp};
@@ -23,10 +23,6 @@ const READABLE: Region = Region {
 };
 /// Its place in the table.
 const INDEX: u16 = 7;
-const READ_ONLY: ReadRights = ReadRights {
-    read: true,
-    atomic: false,
-};
 /// READs that a QP may have unanswered: `Reads` of `nic`.
 const GRANTED: u32 = 16;
 
@@ -49,12 +45,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let mut pair = Tested::new(|_| {}, 2);
-        for (address, word) in READABLE.writes_with(INDEX, READ_ONLY) {
-            pair.write(1, address, word).unwrap();
-        }
-        pair.update(1, |host| {
-            host.host_mut().permit_reads(&READABLE, READABLE.key(INDEX))
-        });
+        pair.let_read(1, INDEX, &READABLE).unwrap();
         Self { pair, seen: 0 }
     }
 

@@ -6,11 +6,10 @@ use std::collections::BTreeMap;
 use crate::fixture::{MTU, Tested};
 use crate::standard::packet;
 use xoff_cosim::units::PERIOD_256_PS;
-use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::kernel::Frame;
-use xoff_sim::nic::{QpSettings, ReadRights, Region};
+use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::frame::ParsedFrame;
@@ -28,10 +27,6 @@ const READABLE: Region = Region {
 };
 /// Its place in the table.
 const INDEX: u16 = 7;
-const READ_ONLY: ReadRights = ReadRights {
-    read: true,
-    atomic: false,
-};
 /// READs that a QP may have unanswered: `Reads` of `nic`.
 const READS: usize = 16;
 
@@ -56,12 +51,7 @@ impl Bench {
 
     fn with(qps: u16, change: impl Fn(&mut QpSettings)) -> Self {
         let mut pair = Tested::new(change, qps);
-        for (address, word) in READABLE.writes_with(INDEX, READ_ONLY) {
-            pair.write(1, address, word).unwrap();
-        }
-        pair.update(1, |host| {
-            host.host_mut().permit_reads(&READABLE, READABLE.key(INDEX))
-        });
+        pair.let_read(1, INDEX, &READABLE).unwrap();
         Self {
             pair,
             expected: BTreeMap::new(),

@@ -84,14 +84,17 @@ pub struct RequesterContext {
 }
 
 impl RequesterContext {
-    /// Whether a SEND would produce a packet, unless its work has to wait for READs. PSNs of responses are not its
-    /// packets.
+    /// Whether a SEND would produce a packet, unless its work has to wait for READs.
     pub fn sendable(&self) -> bool {
+        self.may_send() && !self.asking.blocked
+    }
+
+    /// The same, whatever a SEND has found of READs. PSNs of responses are no packets of this side.
+    fn may_send(&self) -> bool {
         let sent = self.next_psn.ahead_of(self.una_psn).max(0) as u32;
         self.state == QpState::Ready
             && self.current != self.head
             && !self.rnr_wait
-            && !self.asking.blocked
             && sent.saturating_sub(self.asking.psns) < self.window()
     }
 

@@ -6,7 +6,6 @@ use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 
 use super::events::{Event, Head};
-use super::sent::is_response;
 use crate::axis;
 use crate::property::bins::{Bins, Group, Groups};
 use crate::property::frames::Tags;
@@ -134,9 +133,6 @@ pub static PACKETS: Group<(Packet, Fate)> = Group {
     counts: "packets between the NICs",
     unreachable: |(packet, fate)| match (packet, fate) {
         (Packet::Ack | Packet::Nak, Fate::Marks) => Some("answers are not ECN-capable"),
-        (Packet::Response, fate) if fate != Fate::Passes && fate != Fate::Marks => {
-            Some("READs are drawn on paths without losses")
-        }
         _ => None,
     },
 };
@@ -260,7 +256,7 @@ pub fn frame(bins: &mut Bins, frame: &ParsedFrame, fate: Fate) {
         (Verdict::Cnp, ..) => return bins.hit(&CONTROLS, (Control::Cnp,)),
         (_, Some(Opcode::RC_ACK), Some(SyndromeMeaning::Ack(_))) => Packet::Ack,
         (_, Some(Opcode::RC_ACK), _) => Packet::Nak,
-        (_, Some(opcode), _) if is_response(opcode) => Packet::Response,
+        (_, Some(opcode), _) if opcode.is_read_response() => Packet::Response,
         _ => Packet::Request,
     };
     bins.hit(&PACKETS, (packet, fate));

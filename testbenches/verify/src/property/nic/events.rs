@@ -312,19 +312,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
         false => draw.within(1, FEW) as u16,
     };
     let mut history = history_of(qps, draw);
-    // READs that time out behind the data of others, and are asked again on both sides, still end in a refusal in one of
-    // some hundred histories (issue 46): of few QPs and without losses they are not.
-    let Path {
-        drops,
-        flips,
-        doubles,
-        late,
-        ..
-    } = history.head.path;
-    let calm = u64::from(qps) <= 2 && [drops, flips, doubles, late] == [0; 4];
-    if calm && draw.once_in(2) {
-        history.head.path.marks |= 200 * u16::from(draw.once_in(2));
-        history.head.dcqcn |= history.head.path.marks > 0;
+    if draw.once_in(3) {
         with_reads(&mut history, draw);
     }
     history

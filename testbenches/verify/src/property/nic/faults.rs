@@ -17,7 +17,6 @@ use super::as_text;
 use super::bins::{self, Fate};
 use super::events::{ALL_CLASSES, Path};
 use super::pair::PERIOD;
-use super::sent::is_response;
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
 
@@ -53,7 +52,7 @@ impl Arrived {
 
     fn count_copies(&mut self, copies: u64, bytes: usize, frame: &ParsedFrame) {
         self.count(copies, bytes);
-        let answer = |opcode| opcode == Opcode::RC_ACK || is_response(opcode);
+        let answer = |opcode: Opcode| opcode == Opcode::RC_ACK || opcode.is_read_response();
         if frame.bth.is_some_and(|bth| answer(bth.opcode)) {
             self.answers += copies;
         }

@@ -15,7 +15,7 @@ use xoff_sim::kernel::{
 };
 use xoff_sim::link::Link;
 use xoff_sim::nic::registers::identity_writes;
-use xoff_sim::nic::{Address, NicSettings, QpSettings, Region};
+use xoff_sim::nic::{Address, NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work};
 use xoff_sim::protocol::{icrc, parse};
@@ -52,6 +52,12 @@ pub const REGIONS: &[(u16, Region)] = &[(
         remote_write: true,
     },
 )];
+
+/// What a peer may do with memory that it READs.
+pub const READ_ONLY: ReadRights = ReadRights {
+    read: true,
+    atomic: false,
+};
 
 /// Address of a side: 10.0.0.1 and 02::1, or the same with 2.
 fn address(side: usize) -> Address {
@@ -632,6 +638,21 @@ impl Pair {
     pub fn close(&mut self, side: usize, index: u16) -> Result<(), UnitError> {
         self.update(side, |host| host.driver_mut().close(index));
         self.settle(side)
+    }
+
+    /// Registers a region of a side, at an index, that its peer may READ.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn let_read(&mut self, side: usize, index: u16, region: &Region) -> Result<(), UnitError> {
+        for (address, word) in region.writes_with(index, READ_ONLY) {
+            self.write(side, address, word)?;
+        }
+        self.update(side, |host| {
+            host.host_mut().permit_reads(region, region.key(index));
+        });
+        Ok(())
     }
 
     /// Reads a register.

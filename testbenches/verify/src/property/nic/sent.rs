@@ -78,17 +78,6 @@ impl Right {
     }
 }
 
-/// Whether it is a READ response.
-pub fn is_response(opcode: Opcode) -> bool {
-    [
-        Opcode::RC_READ_RESP_FIRST,
-        Opcode::RC_READ_RESP_MIDDLE,
-        Opcode::RC_READ_RESP_LAST,
-        Opcode::RC_READ_RESP_ONLY,
-    ]
-    .contains(&opcode)
-}
-
 impl Sent {
     /// Judges a frame and counts it.
     ///
@@ -170,7 +159,7 @@ impl Sent {
                 self.cnps += 1;
                 self.notified.insert(bth.dest_qp.get());
             }
-            (false, _) if is_response(bth.opcode) => {
+            (false, _) if bth.opcode.is_read_response() => {
                 self.answers += 1;
                 self.responses += 1;
             }

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
-use xoff_network::Endpoint;
 use xoff_sim::nic::{
-    BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, ReadRights, Region,
-    WatchdogSettings,
+    BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, Region, WatchdogSettings,
 };
 use xoff_sim::protocol::dcqcn::{Rate, RpParameters};
 use xoff_sim::seeded::SplitMix;
@@ -24,11 +22,6 @@ const QPS: u16 = xoff_rtl::nic::QPS as u16;
 const CLASSES: [u8; 3] = [3, 4, 1];
 /// Place of the lossy class among them.
 const LOSSY: usize = 2;
-/// What peers may do with memory that READs read from.
-pub const READ_ONLY: ReadRights = ReadRights {
-    read: true,
-    atomic: false,
-};
 /// Number of regions that SENDs may invalidate, of each side.
 pub const SPARE_REGIONS: u16 = 4;
 /// Index of the first of them, where they have the plain ones.
@@ -394,12 +387,7 @@ impl Setup<'_> {
         if self.0.reads {
             let (index, region) = self.source();
             for side in 0..2 {
-                for (address, word) in region.writes_with(index, READ_ONLY) {
-                    pair.write(side, address, word)?;
-                }
-                pair.update(side, |host| {
-                    host.host_mut().permit_reads(&region, region.key(index));
-                });
+                pair.let_read(side, index, &region)?;
             }
         }
         Ok(pair)

@@ -158,8 +158,7 @@ impl Posted {
 impl RequesterContext {
     /// Whether PSNs up to `last` can be in use without one that is both ahead and behind.
     fn has_psns_to(&self, last: Psn) -> bool {
-        let distance = last.get().wrapping_sub(self.una_psn.get()) & Psn::MAX.get();
-        distance < PSNS_MAX - 1
+        (0..PSNS_MAX as i32 - 1).contains(&last.ahead_of(self.una_psn))
     }
 }
 
@@ -190,37 +189,21 @@ impl RequesterQp {
     }
 
     /// Whether what answers this QP has to be taken in order with its READ responses.
-    pub fn awaits_data(&self) -> bool {
-        self.context.state == QpState::Ready && self.oldest_asked().is_some()
+    pub const fn awaits_data(&self) -> bool {
+        self.context.asking.unanswered > 0
     }
 
     /// Whether a SEND would produce a packet, of a QP with READs.
     pub fn can_send(&self, reading: &Reading) -> bool {
         let context = &self.context;
-        if context.state != QpState::Ready || context.current == context.head || context.rnr_wait {
-            return false;
-        }
         let next = self.posted(context.current);
-        let count = self.outstanding().count();
-        // The window is one of packets of this side.
-        let unacknowledged = context.next_psn.ahead_of(context.una_psn).max(0) as u32;
-        let psns = self.responses_to_come();
-        let waits =
-            next.work.fence && count > 0 || unacknowledged.saturating_sub(psns) >= context.window();
-        !waits
+        let count = usize::from(context.asking.asked);
+        context.may_send()
+            && !(next.work.fence && count > 0)
             && match next.work.kind.returns() {
                 true => count < reading.limit && context.has_psns_to(next.last()),
                 false => context.has_psns_to(context.next_psn),
             }
-    }
-
-    /// PSNs of responses to what was asked since the QP last went back, that have not come.
-    fn responses_to_come(&self) -> u32 {
-        let left = |asked: &Posted| {
-            let answered = self.context.una_psn.ahead_of(asked.first).max(0) as u32;
-            asked.packets.saturating_sub(answered)
-        };
-        self.outstanding().map(left).sum()
     }
 
     /// What the context says of READs.
@@ -229,16 +212,25 @@ impl RequesterQp {
         if context.state != QpState::Ready {
             return AskedReads::default();
         }
-        let unanswered = |posted: &&Posted| posted.last().ahead_of(context.una_psn) >= 0;
-        AskedReads {
-            unanswered: self.ever_asked().filter(unanswered).count() as u8,
-            asked: self.outstanding().filter(unanswered).count() as u8,
-            first_psn: (self.ever_asked().find(unanswered)).map_or(Psn::default(), |it| it.first),
-            psns: self.responses_to_come(),
+        let mut asking = AskedReads {
             resumed: reading.resumed,
             went_back: reading.went_back,
             blocked: context.asking.blocked,
+            ..AskedReads::default()
+        };
+        let unanswered = |posted: &&Posted| posted.last().ahead_of(context.una_psn) >= 0;
+        for posted in self.ever_asked().filter(unanswered) {
+            if asking.unanswered == 0 {
+                asking.first_psn = posted.first;
+            }
+            asking.unanswered += 1;
         }
+        for posted in self.outstanding().filter(unanswered) {
+            let answered = context.una_psn.ahead_of(posted.first).max(0) as u32;
+            asking.psns += posted.packets - answered;
+            asking.asked += 1;
+        }
+        asking
     }
 
     /// Performs one step of a QP with READs. A response's payload goes to a place that `allowed` has permitted.
