@@ -736,7 +736,10 @@ module nic_transmit
 
   clock_gate u_clk_requester (
       .clk_i,
-      .enable_i(rst_i || want != '0 || reacts_q != '0 || !requester_idle || left_valid || !scheduler_idle || responses_move || !account_idle || path_write_i),
+      .enable_i(
+          rst_i || want != '0 || reacts_q != '0 || !requester_idle || left_valid || !scheduler_idle ||
+              responses_move || !account_idle || path_write_i
+      ),
       .clk_o(clk_requester)
   );
 

@@ -696,7 +696,8 @@ module receive_engine
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
-      !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 && writer_idle && answers_idle && replies_idle;
+      !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 &&
+      writer_idle && answers_idle && replies_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks

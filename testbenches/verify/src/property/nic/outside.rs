@@ -13,7 +13,7 @@ use crate::property::Disagreement;
 /// For how long after what they describe facts may be told.
 const LATE: Duration = Duration::from_us(3);
 /// READs that a QP may have unanswered.
-const READS: u32 = xoff_rtl::nic::READS as u32;
+const READS: u32 = xoff_rtl::nic::READS;
 /// Cycles for which a host may stall: the longest stall of a case's text, or some of those that are drawn.
 const STALL_MAX: u64 = u16::MAX as u64;
 
