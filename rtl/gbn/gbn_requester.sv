@@ -182,16 +182,16 @@ module gbn_requester
     end
   end
 
-  logic unused_work;  // only atomics use these
-  assign unused_work = ^{event_work_i.swap_add, event_work_i.compare};
-
   always_ff @(posedge clk_i) begin
     if (rst_i) taken_valid_q <= 1'b0;
     else taken_valid_q <= take;
   end
 
+  operands_t taken_operands_q;
+
   always_ff @(posedge clk_i) begin
     if (take) taken_q <= taken_d;
+    if (take_event) taken_operands_q <= '{swap_add: event_work_i.swap_add, compare: event_work_i.compare};
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -322,6 +322,7 @@ module gbn_requester
       .context_i         (looked_q.c),
       .facts_i           (looked_q.facts),
       .posted_i          (posted),
+      .operands_i        (operands),
       .awaited_i         (awaited),
       .next_first_i      (next_first),
       .context_o         (step_context),
@@ -369,6 +370,25 @@ module gbn_requester
       .read_i         (taken_valid_q),
       .read_address_i ({taken_q.qp, read_slot}),
       .data_o         (posted_bits)
+  );
+
+  // Operands of atomics, beside the ring. What is kept for a POST that is refused is never read.
+  operands_t operands;
+  logic [$bits(operands_t)-1:0] operands_bits;
+
+  assign operands = operands_bits;
+
+  ram_1r1w #(
+      .Width($bits(operands_t)),
+      .Depth(Qps * Wqes)
+  ) u_operands (
+      .clk_i,
+      .write_i        (taken_valid_q && taken_q.kind == RequesterPost && !taken_q.visit && !facts.full),
+      .write_address_i({taken_q.qp, read_context.head[SlotBits-1:0]}),
+      .data_i         (taken_operands_q),
+      .read_i         (taken_valid_q && taken_q.kind == RequesterSend),
+      .read_address_i ({taken_q.qp, read_slot}),
+      .data_o         (operands_bits)
   );
 
   // READs that were asked for and not answered: for a response the oldest one, and where the next one begins.

@@ -29,7 +29,7 @@ module gbn_requester_look
   logic [7:0] ack_every;
   logic [31:0] less;  // packets − 1
   logic ack, rnr_nak, sequence_nak, error;
-  logic waits, begun, ahead;
+  logic waits, begun, ahead, atomic;
   psn_t una, awaited;
   cycle_t left;
 
@@ -54,7 +54,7 @@ module gbn_requester_look
     error = '0;
     left = '0;
     una = '0;
-    {waits, begun, ahead} = '0;
+    {waits, begun, ahead, atomic} = '0;
     awaited = '0;
     if (valid_i) begin
       unacknowledged = context_i.next_psn - context_i.una_psn;
@@ -79,7 +79,8 @@ module gbn_requester_look
       facts_o.empty = context_i.tail == context_i.head;
       facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 
-      facts_o.work_bad = kind_i > WorkRead || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
+      atomic = kind_i inside {WorkCmpSwap, WorkFetchAdd};
+      facts_o.work_bad = kind_i > WorkFetchAdd || (atomic && length_i != 32'(AtomicBytes)) || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
       facts_o.packets_less = less[21:0];
 
       facts_o.sendable = requester_sendable(context_i);

@@ -4,6 +4,8 @@
 // - `facts_i` is the output of gbn_requester_look for the same event and context.
 // - `posted_i` is the ring's slot `current` for a SEND, `tail` for all other steps. It is valid when the ring is not
 //   empty.
+// - READ stands for atomics, too, unless they are named: both are answered with data.
+// - `operands_i` are those of the slot `current`, if it holds an atomic.
 // - `awaited_i` is the oldest READ that is not answered, for a RESPONSE; `next_first_i` the first PSN of the one behind.
 // - `own_i` marks TIMER and WALK steps made by the unit. An event with one of these kinds and `own_i` = 0 is ignored.
 //
@@ -23,6 +25,7 @@ module gbn_requester_step
     input requester_context_t       context_i,
     input requester_facts_t         facts_i,
     input posted_t                  posted_i,
+    input operands_t                operands_i,       // SEND
     input awaited_t                 awaited_i,
     input psn_t                     next_first_i,
 
@@ -50,7 +53,7 @@ module gbn_requester_step
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Packet to send
 
-  logic first, last, asks, write, read, has_imm;
+  logic first, last, asks, write, read, atomic, has_imm;
   logic [3:0] shift;
   logic [31:0] offset;
   psn_t sent;  // packets of the message before this one
@@ -58,7 +61,8 @@ module gbn_requester_step
   operation_e operation;
 
   assign first   = c.next_psn == posted_i.first_psn;
-  assign read    = posted_i.kind == WorkRead;
+  assign atomic  = posted_i.kind inside {WorkCmpSwap, WorkFetchAdd};
+  assign read    = posted_i.kind == WorkRead || atomic;
   assign last    = read || c.next_psn == posted_i.last_psn;
   assign write   = posted_i.kind inside {WorkWrite, WorkWriteImm};
   assign has_imm = posted_i.kind inside {WorkSendImm, WorkSendInv, WorkWriteImm};
@@ -92,6 +96,7 @@ module gbn_requester_step
       default: operation = write ? OpWriteMiddle : OpSendMiddle;
     endcase
     if (read) operation = OpReadRequest;
+    if (atomic) operation = posted_i.kind == WorkCmpSwap ? OpCmpSwap : OpFetchAdd;
   end
 
   always_comb begin
@@ -104,7 +109,8 @@ module gbn_requester_step
       // What is not answered of it: a READ is asked again from its inside.
       request_o.va      = posted_i.remote_va + 64'(offset);
       request_o.rkey    = posted_i.remote_key;
-      request_o.dma_len = posted_i.length - offset;
+      request_o.dma_len = atomic ? '0 : posted_i.length - offset;
+      if (atomic) {request_o.swap_add, request_o.compare} = operands_i;
     end else begin
       request_o.solicited     = last && posted_i.solicited;
       request_o.payload_bytes = last ? 16'(left) : 16'd1 << shift;
@@ -139,6 +145,7 @@ module gbn_requester_step
 
   always_comb begin
     asked_o = '{
+        atomic: atomic,
         first_psn: posted_i.first_psn,
         last_psn: posted_i.last_psn,
         length: posted_i.length,
@@ -151,14 +158,19 @@ module gbn_requester_step
   logic [31:0] response_offset;
   logic [12:0] response_left;  // bytes from its PSN on, if it is the last one
 
-  assign response_read = returned_i.operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly};
-  assign response_first = returned_i.operation inside {OpReadRespFirst, OpReadRespOnly};
-  assign response_last = returned_i.operation inside {OpReadRespLast, OpReadRespOnly};
-  assign response_ends = psn_i == awaited_i.last_psn;
+  assign response_read   = returned_i.operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly};
+  assign response_first  = returned_i.operation inside {OpReadRespFirst, OpReadRespOnly};
+  assign response_last   = returned_i.operation inside {OpReadRespLast, OpReadRespOnly};
+  assign response_ends   = psn_i == awaited_i.last_psn;
   assign response_offset = 32'(psn_t'(psn_i - awaited_i.first_psn)) << shift;
-  assign response_left = awaited_i.length[12:0] - response_offset[12:0];
-  assign response_right  = response_read && response_first == facts_i.begins && response_last == response_ends &&
-      returned_i.bytes == (response_ends ? 16'(response_left) : 16'd1 << shift);
+  assign response_left   = awaited_i.length[12:0] - response_offset[12:0];
+
+  always_comb begin
+    if (awaited_i.atomic) response_right = returned_i.operation == OpAtomicAck && returned_i.bytes == 16'(AtomicBytes);
+    else
+      response_right = response_read && response_first == facts_i.begins && response_last == response_ends &&
+          returned_i.bytes == (response_ends ? 16'(response_left) : 16'd1 << shift);
+  end
 
   assign place_o = '{
           va: awaited_i.local_va + 64'(response_offset),
@@ -223,7 +235,7 @@ module gbn_requester_step
 
   assign reserved = !(facts_i.ack || facts_i.rnr || facts_i.sequence_nak || facts_i.error);
   assign responds = kind_i == RequesterResponse && facts_i.ack && !(facts_i.behind_una || facts_i.unsent || facts_i.missing) &&
-      (response_first || !facts_i.begins || !response_read);
+      (response_first || !facts_i.begins || !response_read || awaited_i.atomic);
 
   assign wrong = responds && !response_right;
 

@@ -15,8 +15,9 @@
 // A WALK enters in stage n + 1, in the cycle after the step that it follows; what is in that stage waits. A step is
 // followed by at most Recvs or Reads WALKs, so an event waits at most 3 · max(Recvs, Reads) + 8 cycles.
 //
-// READs are kept in two RAMs, what was asked in one and what is left to be sent in the other. In stage n + 1 the slot
-// is read of the READ that is to be answered, or that a WALK compares with the one that is asked again.
+// READs and atomics are kept in two RAMs, what was asked in one and what is left to be sent in the other. In stage
+// n + 1 the slot is read of the READ that is to be answered, of the atomic that the host has performed, or of what a
+// WALK compares with the one that is asked again.
 //
 // `post_room_o`: the ring of QP `post_qp_i` has room for a POST that is taken in this cycle.
 //
@@ -41,6 +42,7 @@ module gbn_responder
     input  recv_t                          event_recv_i,           // POST
     input  arrival_t                       event_arrival_i,        // PACKET
     input  refusal_t                       event_refusal_i,        // REFUSE
+    input  original_t                      event_original_i,       // RETURN
     output logic                           event_ready_o,
     input  logic              [QpBits-1:0] post_qp_i,
     output logic                           post_room_o,
@@ -56,7 +58,8 @@ module gbn_responder
     output response_t                       response_o,
     output logic                            completion_valid_o,
     output completion_t                     completion_o,
-    output logic                            accepts_read_o,      // the step has accepted a READ
+    output logic                            accepts_read_o,      // the step has accepted a READ or an atomic
+    output logic               [       3:0] accepts_index_o,     // its index modulo 16
     output logic                            read_valid_o,
     output read_response_t                  read_o,
     output logic                            reread_valid_o,
@@ -85,6 +88,7 @@ module gbn_responder
     logic [15:0]       payload_bytes;
     logic [31:0]       imm;
     refusal_t          refusal;
+    original_t         original;
   } taken_t;
 
   // Fields that only the first half of the step reads
@@ -146,9 +150,10 @@ module gbn_responder
     taken_d.payload_bytes = event_arrival_i.payload_bytes;
     taken_d.imm           = event_arrival_i.imm;
     taken_d.refusal       = event_refusal_i;
+    taken_d.original      = event_original_i;
   end
 
-  logic unused_arrival;  // only atomics use these
+  logic unused_arrival;  // what the host needs for an atomic goes past the responder
   assign unused_arrival = ^{event_arrival_i.swap_add, event_arrival_i.compare};
 
   always_ff @(posedge clk_i) begin
@@ -251,10 +256,15 @@ module gbn_responder
   logic [$bits(kept_read_t)-1:0] kept_bits;
   logic [$bits(read_cursor_t)-1:0] cursor_bits;
 
-  assign kept         = kept_bits;
-  assign cursor       = cursor_bits;
-  assign look_up      = searching_q || (advance && taken_q.kind == ResponderRead);
-  assign look_up_slot = searching_q ? next_search_q.index[ReadBits-1:0] : facts.slot[ReadBits-1:0];
+  assign kept    = kept_bits;
+  assign cursor  = cursor_bits;
+  assign look_up = searching_q || (advance && taken_q.kind inside {ResponderRead, ResponderReturn});
+
+  always_comb begin
+    if (searching_q) look_up_slot = next_search_q.index[ReadBits-1:0];
+    else if (taken_q.kind == ResponderReturn) look_up_slot = taken_q.original.index[ReadBits-1:0];
+    else look_up_slot = facts.slot[ReadBits-1:0];
+  end
 
   gbn_responder_step #(
       .Reads(Reads)
@@ -269,6 +279,7 @@ module gbn_responder
       .payload_bytes_i   (looked_q.taken.payload_bytes),
       .imm_i             (looked_q.taken.imm),
       .refusal_i         (looked_q.taken.refusal),
+      .original_i        (looked_q.taken.original),
       .context_i         (looked_q.c),
       .facts_i           (looked_q.facts),
       .buffer_i          (oldest),
@@ -363,6 +374,7 @@ module gbn_responder
   always_ff @(posedge clk_i) begin
     if (looked_valid_q && search) begin
       next_search_q.asked <= '{
+          asked: looked_q.facts.asked,
           psn: looked_q.taken.psn,
           va: looked_q.facts.va,
           rkey: looked_q.facts.rkey,
@@ -415,6 +427,7 @@ module gbn_responder
     if (looked_valid_q && place_valid) place_o <= place;
     if (looked_valid_q && response_valid) response_o <= response;
     if (looked_valid_q && completion_valid) completion_o <= completion;
+    if (looked_valid_q && keep) accepts_index_o <= looked_q.c.reads.head[3:0];
     if (looked_valid_q && read_valid) read_o <= read;
     if (looked_valid_q && reread_valid) reread_o <= reread;
   end
@@ -427,7 +440,7 @@ module gbn_responder
       reads_answerable_q <= '0;
     end else if (step_q) begin
       owed_q[step_qp_o]             <= step_context_o.owed != OwedNone && !reads_wait(step_context_o.reads);
-      reads_answerable_q[step_qp_o] <= reads_answerable(step_context_o.reads);
+      reads_answerable_q[step_qp_o] <= reads_answerable(step_context_o.reads, step_context_o.state == QpError);
     end
   end
 

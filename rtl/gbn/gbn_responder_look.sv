@@ -21,11 +21,11 @@ module gbn_responder_look
 
   operation_e operation;
   logic first, middle, last, only;
-  logic send, has_imm, read, unserved, request;  // unserved: atomics, reserved operations
+  logic send, has_imm, read, atomic, unserved, request;  // read: or atomic; unserved: reserved operations
   logic behind, at_first, start_over;
   logic bad_order, bad_payload, bad_length;
   logic [15:0] mtu;
-  logic [31:0] offset, dma_len;
+  logic [31:0] offset, length, dma_len;  // length: of this packet's RETH or AtomicETH
   logic [32:0] bytes;
 
   assign operation = operation_e'(operation_i);
@@ -34,7 +34,8 @@ module gbn_responder_look
   assign last = operation inside {OpSendLast, OpSendLastImm, OpSendLastInv, OpWriteLast, OpWriteLastImm};
   assign only = operation inside {OpSendOnly, OpSendOnlyImm, OpSendOnlyInv, OpWriteOnly, OpWriteOnlyImm};
   assign request = !(operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly, OpAck, OpAtomicAck});
-  assign read = operation == OpReadRequest;
+  assign atomic = operation inside {OpCmpSwap, OpFetchAdd};
+  assign read = operation == OpReadRequest || atomic;
   assign unserved = request && !(first || middle || last || only || read);
   assign send       = !(operation inside {OpWriteFirst, OpWriteMiddle, OpWriteLast, OpWriteLastImm, OpWriteOnly, OpWriteOnlyImm});
   assign has_imm    = operation inside {OpSendLastImm, OpSendLastInv, OpSendOnlyImm, OpSendOnlyInv, OpWriteLastImm, OpWriteOnlyImm};
@@ -56,10 +57,15 @@ module gbn_responder_look
     else bad_payload = payload_bytes_i > mtu || (last && payload_bytes_i == '0);
   end
 
-  assign offset     = (first || only) ? '0 : context_i.offset;
-  assign dma_len    = (first || only || read) ? dma_len_i : context_i.dma_len;
-  assign bytes      = 33'(offset) + 33'(payload_bytes_i);
-  assign bad_length = !send && ((last || only) ? bytes != 33'(dma_len) : bytes >= 33'(dma_len));
+  assign offset  = (first || only) ? '0 : context_i.offset;
+  assign length  = atomic ? 32'(AtomicBytes) : dma_len_i;
+  assign dma_len = (first || only || read) ? length : context_i.dma_len;
+  assign bytes   = 33'(offset) + 33'(payload_bytes_i);
+
+  always_comb begin
+    if (atomic) bad_length = va_i[2:0] != '0;  // its eight bytes are aligned
+    else bad_length = !send && ((last || only) ? bytes != 33'(dma_len) : bytes >= 33'(dma_len));
+  end
 
   // READs: whether one may be accepted, and which is answered next: the oldest of those that are asked again, else the
   // oldest that was never answered to its end.
@@ -77,7 +83,7 @@ module gbn_responder_look
 
   always_comb begin
     responses = '0;
-    if (read) responses = read_responses(dma_len_i, context_i.configuration.mtu);
+    if (read) responses = read_responses(length, context_i.configuration.mtu);
   end
 
   always_comb begin
@@ -97,8 +103,8 @@ module gbn_responder_look
     facts_o.gap = psn_ahead(psn_i, context_i.expected_psn);
     facts_o.duplicate = behind && !at_first;
     facts_o.start_over = start_over;
-    facts_o.invalid      = bad_order || bad_payload || bad_read || (((!send && (first || only)) || read) && dma_len_i > MessageBytesMax);
-    facts_o.access = ((!send && (first || only)) || read) && dma_len_i != '0 && !access_i;
+    facts_o.invalid      = bad_order || bad_payload || bad_read || (((!send && (first || only)) || read) && length > MessageBytesMax);
+    facts_o.access = ((!send && (first || only)) || read) && length != '0 && !access_i;
     facts_o.length_bad = bad_length;
     facts_o.needs_buffer = send ? (first || only) : ((last || only) && has_imm);
     facts_o.starts = first || only;
@@ -112,9 +118,10 @@ module gbn_responder_look
     facts_o.rkey = (first || only || read) ? rkey_i : context_i.rkey;
     facts_o.dma_len = dma_len;
     facts_o.read = read;
+    facts_o.asked = operation == OpCmpSwap ? AskedCompareSwap : operation == OpFetchAdd ? AskedFetchAdd : AskedRead;
     facts_o.responses = responses[$bits(psn_t)-1:0];
     facts_o.unanswered = reads_wait(reads);
-    facts_o.answerable = reads_answerable(reads);
+    facts_o.answerable = reads_answerable(reads, context_i.state == QpError);
     facts_o.rereads = reads.again != '0;
     facts_o.slot = 4'(slot);
   end

@@ -4,8 +4,9 @@
 // - `facts_i` is the output of gbn_responder_look for the same event and context.
 // - `buffer_i` is the ring's slot `tail`. It is valid when the ring is not empty.
 // - `own_i` marks WALK steps made by the unit. An event of kind WALK with `own_i` = 0 is ignored.
-// - `kept_i` and `cursor_i` are those of the READ in a slot: with READ, of `slot` of the facts; with a WALK that looks
-//   for the READ that is asked again (`search_i`), of the READ with index `search_index_i`.
+// - `kept_i` and `cursor_i` are those of the READ in a slot: with READ, of `slot` of the facts; with RETURN, of
+//   `original_i`; with a WALK that looks for the READ that is asked again (`search_i`), of the READ with index
+//   `search_index_i`.
 //
 // Purely combinational.
 module gbn_responder_step
@@ -23,6 +24,7 @@ module gbn_responder_step
     input logic               [15:0] payload_bytes_i,
     input logic               [31:0] imm_i,
     input refusal_t                  refusal_i,        // REFUSE
+    input original_t                 original_i,       // RETURN
     input responder_context_t        context_i,
     input responder_facts_t          facts_i,
     input recv_t                     buffer_i,
@@ -69,6 +71,7 @@ module gbn_responder_step
     place_o.key    = facts_i.send ? buffer_i.local_key : facts_i.rkey;
     place_o.remote = !facts_i.send;
     place_o.bytes  = payload_bytes_i[14:0];
+    if (facts_i.read) place_o = '{va: facts_i.va, key: facts_i.rkey, remote: 1'b1, bytes: 15'(AtomicBytes)};
   end
 
   always_comb begin
@@ -106,6 +109,9 @@ module gbn_responder_step
   assign last  = cursor_i.left <= 32'(mtu);
   assign bytes = last ? cursor_i.left[15:0] : mtu;
 
+  logic atomic;  // `kept_i` is one
+  assign atomic = kept_i.asked != AskedRead;
+
   always_comb begin
     case ({
       cursor_i.begun, last
@@ -115,6 +121,7 @@ module gbn_responder_step
       2'b10:   read_o.opcode = {ServiceRc, OpReadRespMid};
       default: read_o.opcode = {ServiceRc, OpReadRespLast};
     endcase
+    if (atomic) read_o.opcode = {ServiceRc, OpAtomicAck};
     read_o.psn   = cursor_i.psn;
     read_o.msn   = kept_i.msn;
     read_o.again = psn_behind(cursor_i.psn, c.reads.top_psn);
@@ -123,14 +130,21 @@ module gbn_responder_step
     read_o.bytes = bytes;
   end
 
-  // With a WALK: whether the READ that is kept is asked again, from its beginning or its inside
+  // With a WALK: whether what is kept is asked again: a READ from its beginning or its inside, or an atomic, which is
+  // known by its PSN, as it is to Linux
   psn_t ahead;
   logic [35:0] skipped;  // bytes of it that are not asked again
   logic repeats, ended;  // ended: it was answered to its end
-  assign ahead = asked_i.psn - kept_i.psn;
+  assign ahead   = asked_i.psn - kept_i.psn;
   assign skipped = 36'(ahead) << mtu_bits(c.configuration.mtu);
-  assign repeats = (ahead == '0 || skipped < 36'(kept_i.length)) && asked_i.rkey == kept_i.rkey &&
-      asked_i.va == kept_i.va + 64'(skipped) && 37'(skipped) + 37'(asked_i.length) <= 37'(kept_i.length);
+
+  always_comb begin
+    if (atomic) repeats = asked_i.asked == kept_i.asked && ahead == '0;
+    else
+      repeats = asked_i.asked == AskedRead && (ahead == '0 || skipped < 36'(kept_i.length)) && asked_i.rkey == kept_i.rkey &&
+          asked_i.va == kept_i.va + 64'(skipped) && 37'(skipped) + 37'(asked_i.length) <= 37'(kept_i.length);
+  end
+
   assign ended = c.reads.head - search_index_i > c.reads.head - c.reads.done;
 
   assign reread_o = '{
@@ -139,10 +153,20 @@ module gbn_responder_step
       };
 
   always_comb begin
-    kept_o      = '{psn: psn_i, va: facts_i.va, rkey: facts_i.rkey, length: facts_i.dma_len, msn: c.msn + 1'b1};
-    cursor_o    = '{psn: psn_i, va: facts_i.va, left: facts_i.dma_len, begun: 1'b0};
+    kept_o = '{
+        asked: facts_i.asked,
+        psn: psn_i,
+        va: facts_i.va,
+        rkey: facts_i.rkey,
+        length: facts_i.dma_len,
+        msn: c.msn + 1'b1
+    };
+    cursor_o = '{psn: psn_i, va: facts_i.va, left: facts_i.asked == AskedRead ? facts_i.dma_len : '0, begun: 1'b0};
     read_slot_o = 4'(c.reads.head[ReadBits-1:0]);
-    if (kind_i == ResponderRead) begin
+    if (kind_i == ResponderReturn) begin
+      cursor_o    = '{psn: kept_i.psn, va: original_i.original, left: '0, begun: 1'b0};
+      read_slot_o = 4'(original_i.index[ReadBits-1:0]);
+    end else if (kind_i == ResponderRead) begin
       cursor_o = '{
           psn: cursor_i.psn + 1'b1,
           va: cursor_i.va + 64'(bytes),
@@ -248,6 +272,8 @@ module gbn_responder_step
               if (c.reads.kept != read_t'(Reads)) n.reads.kept = c.reads.kept + 1'b1;
               if (c.reads.done == c.reads.head) n.reads.top_psn = psn_i;
               n.reads.again[read_slot_o] = 1'b0;
+              n.reads.performing[c.reads.head[3:0]] = facts_i.asked != AskedRead;
+              place_valid_o = facts_i.asked != AskedRead;
               keep_o = 1'b1;
               move_o = 1'b1;
             end else begin
@@ -313,12 +339,20 @@ module gbn_responder_step
         note_o        = ResponderNothingOwed;
         n.reads.done  = c.reads.head;
         n.reads.again = '0;
-      end else begin
+      end else if (!facts_i.rereads && !reads_performed(c.reads)) note_o = ResponderNothingOwed;
+      else begin
         read_valid_o = 1'b1;
-        move_o       = 1'b1;
+        move_o       = !atomic;
         if (!read_o.again) n.reads.top_psn = cursor_i.psn + 1'b1;
         if (last && facts_i.rereads) n.reads.again[facts_i.slot] = 1'b0;
         if (last && !facts_i.rereads) n.reads.done = c.reads.done + 1'b1;
+      end
+
+      ResponderReturn:
+      if (!c.reads.performing[original_i.index]) note_o = ResponderIgnored;
+      else begin
+        n.reads.performing[original_i.index] = 1'b0;
+        move_o = 1'b1;
       end
 
       ResponderFail:
@@ -350,7 +384,7 @@ module gbn_responder_step
       if (!own_i) note_o = ResponderIgnored;
       else if (search_i) begin
         reread_valid_o = repeats;
-        move_o         = repeats;
+        move_o         = repeats && !atomic;
         walk_o         = !repeats && !search_last_i;
         if (repeats && ended) n.reads.again[read_slot_o] = 1'b1;
       end else if (flush) begin

@@ -1,6 +1,6 @@
 // Top level of the NIC: a RoCEv2 pipeline between a MAC and a host. rtl/nic/README.md is the contract.
 //
-//     rx ─► nic_receive ─┬─ requests ─► DMA writes ───────────────► host
+//     rx ─► nic_receive ─┬─ requests ─► DMA writes, atomics ──────► host
 //                        ├─ own answers ──────┐
 //                        ├─ answers of peers ─┤  (READ responses go there by way of the buffer, and back)
 //                        ├─ CNPs, CE marks ─► nic_congestion ─┐
@@ -83,6 +83,17 @@ module nic
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
+    // Atomics, which the host performs in their order, and what they found in memory
+    output logic        atomic_valid_o,
+    output logic        atomic_add_o,       // fetch and add, of `atomic_swap_add_o`; else compare and swap
+    output logic [63:0] atomic_va_o,
+    output logic [31:0] atomic_key_o,
+    output logic [63:0] atomic_swap_add_o,
+    output logic [63:0] atomic_compare_o,
+    input  logic        atomic_ready_i,
+    input  logic        original_valid_i,
+    input  logic [63:0] original_i,
+
     // Registers, AXI4-Lite
     input  logic        awvalid_i,
     output logic        awready_o,
@@ -143,6 +154,7 @@ module nic
   localparam int unsigned HeaderBits = $clog2(BufferBytes / 64 + 1);
   localparam int unsigned AnswerBits = $clog2(AnswersIn + 1);
   localparam int unsigned StepBits = $clog2(8 * (Recvs + 1) + 9);
+  localparam int unsigned AtomicBits = $clog2(AtomicsOut + 1);
 
   logic [Buffers-1:0][HeaderBits-1:0] headers;
   logic [Buffers-1:0] header_pop;
@@ -153,7 +165,10 @@ module nic
   landing_t landing;
   logic [AnswerBits-1:0] answers;
   logic [StepBits-1:0] steps;
-  logic answer_pop, step_pop, refusing;
+  logic answer_pop, step_pop, refusing, atomic_pop;
+  logic [AtomicBits-1:0] atomics;
+  place_t atomic_place;
+  atomic_t atomic;
 
   logic send_failed, receive_failed, fail_send_valid, fail_send_ready, fail_receive_valid, fail_receive_ready;
   logic [QpBits-1:0] send_failed_qp, receive_failed_qp, fail_send_qp, fail_receive_qp;
@@ -171,6 +186,7 @@ module nic
       .HeaderBits(HeaderBits),
       .AnswerBits(AnswerBits),
       .StepBits  (StepBits),
+      .AtomicBits(AtomicBits),
       .Cells     (BufferBytes / 64)
   ) u_control (
       .clk_i,
@@ -232,6 +248,8 @@ module nic
       .answer_pop_i        (answer_pop),
       .steps_i             (steps),
       .step_pop_i          (step_pop),
+      .atomics_i           (atomics),
+      .atomic_pop_i        (atomic_pop),
       .refusing_i          (refusing),
       .holds_i             (holds),
       .landing_i           (landing_valid),
@@ -335,6 +353,8 @@ module nic
       .steps_o           (steps),
       .step_pop_o        (step_pop),
       .refusing_o        (refusing),
+      .atomics_o         (atomics),
+      .atomic_pop_o      (atomic_pop),
       .pause_valid_o     (pause_valid),
       .pause_pfc_o       (pause_pfc),
       .pause_o           (pause),
@@ -392,10 +412,25 @@ module nic
       .write_bytes_o,
       .write_data_o,
       .write_ready_i,
+      .atomic_valid_o,
+      .atomic_place_o    (atomic_place),
+      .atomic_o          (atomic),
+      .atomic_ready_i,
+      .original_valid_i,
+      .original_i,
       .frame_bytes_o     (bytes_in),
       .event_o           (receive_event),
       .idle_o            (receive_idle)
   );
+
+  assign atomic_va_o       = atomic_place.va;
+  assign atomic_key_o      = atomic_place.key;
+  assign atomic_add_o      = atomic.add;
+  assign atomic_swap_add_o = atomic.swap_add;
+  assign atomic_compare_o  = atomic.compare;
+
+  logic unused_atomic;
+  assign unused_atomic = ^{atomic_place, atomic};
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Pause

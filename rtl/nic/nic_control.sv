@@ -17,6 +17,7 @@ module nic_control
     parameter  int unsigned HeaderBits = 12,              // of the numbers of what waits in nic_receive
     parameter  int unsigned AnswerBits = 7,
     parameter  int unsigned StepBits   = 8,
+    parameter  int unsigned AtomicBits = 7,
     parameter  int unsigned Cells      = 2048,            // of the receive buffer
     localparam int unsigned QpBits     = $clog2(Qps),
     localparam int unsigned RegionBits = $clog2(Regions)
@@ -92,6 +93,8 @@ module nic_control
     input logic                                  answer_pop_i,
     input logic [  StepBits-1:0]                 steps_i,
     input logic                                  step_pop_i,
+    input logic [AtomicBits-1:0]                 atomics_i,
+    input logic                                  atomic_pop_i,
     input logic                                  refusing_i,
     input logic [       Qps-1:0]                 holds_i,       // QPs with a transmit slot
 
@@ -194,6 +197,7 @@ module nic_control
           local_write: settings_o.region_local_write,
           remote_write: settings_o.region_remote_write,
           remote_read: settings_o.region_remote_read,
+          remote_atomic: settings_o.region_remote_atomic,
           tag: settings_o.region_tag,
           base: {settings_o.region_base_high, settings_o.region_base_low},
           length: {settings_o.region_length_high, settings_o.region_length_low}
@@ -398,6 +402,7 @@ module nic_control
       .HeaderBits    (HeaderBits),
       .AnswerBits    (AnswerBits),
       .StepBits      (StepBits),
+      .AtomicBits    (AtomicBits),
       .CompletionBits($bits(completions))
   ) u_drain (
       .clk_i           (clk_control),
@@ -409,6 +414,8 @@ module nic_control
       .answer_pop_i,
       .steps_i,
       .step_pop_i,
+      .atomics_i,
+      .atomic_pop_i,
       .refusing_i,
       .holds_i         (holds_i[command_qp_o]),
       .sends_i         (sends),

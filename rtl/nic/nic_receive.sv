@@ -25,6 +25,7 @@ module nic_receive
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AnswerBits  = $clog2(AnswersIn + 1),
+    localparam int unsigned AtomicBits  = $clog2(AtomicsOut + 1),
     localparam int unsigned HeaderBits  = $clog2(BufferBytes / 64 + 1),  // as in receive_buffer
     localparam int unsigned StepBits    = $clog2(8 * (Recvs + 1) + 9)    // as in payload_writer
 ) (
@@ -73,6 +74,8 @@ module nic_receive
     output logic [  StepBits-1:0]                 steps_o,
     output logic                                  step_pop_o,
     output logic                                  refusing_o,
+    output logic [AtomicBits-1:0]                 atomics_o,
+    output logic                                  atomic_pop_o,
 
     // Pause frames for this port, to nic_pause
     output logic     pause_valid_o,
@@ -147,6 +150,14 @@ module nic_receive
     output logic [            6:0] write_bytes_o,
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
+
+    // Atomics, as in receive_engine
+    output logic           atomic_valid_o,
+    output place_t         atomic_place_o,
+    output atomic_t        atomic_o,
+    input  logic           atomic_ready_i,
+    input  logic           original_valid_i,
+    input  logic    [63:0] original_i,
 
     output logic [        15:0] frame_bytes_o,  // of the frame that is counted
     output logic [Counters-1:0] event_o,
@@ -504,6 +515,14 @@ module nic_receive
       .write_bytes_o,
       .write_data_o,
       .write_ready_i,
+      .atomic_valid_o,
+      .atomic_place_o,
+      .atomic_o,
+      .atomic_ready_i,
+      .original_valid_i,
+      .original_i,
+      .atomics_o,
+      .atomic_pop_o,
       .release_o         (release_valid),
       .release_class_o   (release_class),
       .release_part_o    (release_part),

@@ -355,6 +355,7 @@ module nic_transmit
       put_request.local_va      = reply_i.response.va;
       put_request.local_key     = reply_i.response.key;
       put_request.imm           = {SyndromeAck, reply_i.response.msn};  // AETH
+      put_request.swap_add      = reply_i.response.va;  // original
     end
   end
 

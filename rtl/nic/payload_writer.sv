@@ -14,8 +14,9 @@
 //   with its answer (`invalidate_o`): no packet behind it is written there. A key that names no valid region is refused
 //   as a write is.
 // - A completion is issued after the last beat of its message was taken.
-// - READs that were accepted pass through the same queue: `settled_valid_o` says that all writes in front of one were
-//   taken. The memory of a READ response is checked as a write is, and goes no further (`responds_…`).
+// - An atomic is checked as a write is, and offered to the host when all writes in front of it were taken (`atomic_…`).
+// - READs and atomics that were accepted pass through the same queue: `settled_valid_o` says that all writes in front
+//   of one were taken. The memory of a READ response is checked as a write is, and goes no further (`responds_…`).
 // - An entry without payload takes one cycle.
 //
 //     cycle 0   step; the region table is asked
@@ -81,6 +82,12 @@ module payload_writer
     output logic [QpBits-1:0] settled_qp_o,
     input  logic              settled_ready_i,
 
+    output logic                 atomic_valid_o,
+    output logic    [QpBits-1:0] atomic_qp_o,
+    output place_t               atomic_place_o,
+    output atomic_t              atomic_o,
+    input  logic                 atomic_ready_i,
+
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
     output logic [           31:0] write_key_o,
@@ -113,6 +120,13 @@ module payload_writer
   // Region check
 
   logic allowed, named, regions_idle;
+  use_e checked_use;
+
+  always_comb begin
+    if (step_i.responds) checked_use = UseRemoteRead;
+    else if (step_i.atomic) checked_use = UseRemoteAtomic;
+    else checked_use = step_i.place.remote ? UseRemoteWrite : UseLocalWrite;
+  end
 
   region_table #(
       .Regions(Regions)
@@ -123,7 +137,7 @@ module payload_writer
       .write_index_i     (region_index_i),
       .region_i,
       .ask_i             (step_valid_i),
-      .use_i             (step_i.responds ? UseRemoteRead : step_i.place.remote ? UseRemoteWrite : UseLocalWrite),
+      .use_i             (checked_use),
       .key_i             (step_i.place.key),
       .va_i              (step_i.place.va),
       .bytes_i           (32'(step_i.place.bytes)),
@@ -164,10 +178,10 @@ module payload_writer
   assign barred = returned ? dead_q[qp_q[1]] : barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
-  assign writable = allowed || !(step_q[1].write || (step_q[1].responds && step_q[1].place.bytes != '0));
+  assign writable = allowed || !(step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0));
   assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
   assign write = asked_q[1] && step_q[1].write && held;
-  assign refused = asked_q[1] && (step_q[1].write || step_q[1].responds || invalidates) && !held;
+  assign refused = asked_q[1] && (step_q[1].write || step_q[1].atomic || step_q[1].responds || invalidates) && !held;
   assign bars_o = refused && !barred && !returned;
   assign checked_o = asked_q[1] && returned;
   assign unwritten_o = refused && !barred && returned;
@@ -183,9 +197,10 @@ module payload_writer
   assign invalidate_index_o = step_q[1].completion.imm[8+:RegionBits];
 
   always_comb begin
-    head_in       = step_q[1];
-    head_in.write = write;
-    if (spoilt || ((barred || refused) && head_in.completion.status == StatusSuccess)) begin
+    head_in        = step_q[1];
+    head_in.write  = write;
+    head_in.atomic = step_q[1].atomic && held;
+    if (!step_q[1].atomic && (spoilt || ((barred || refused) && head_in.completion.status == StatusSuccess))) begin
       head_in.completion.status = spoilt ? StatusLocalAccess : StatusFlushed;
       head_in.completion.length = '0;
     end
@@ -308,19 +323,27 @@ module payload_writer
   assign completion_qp_o    = head_qp;
   assign completion_o       = head.completion;
 
-  assign settled_valid_o    = head_valid && head.reads;
-  assign settled_qp_o       = head_qp;
+  logic offered_q;  // the host has taken the atomic
+  assign atomic_valid_o  = head_valid && head.atomic && !offered_q;
+  assign atomic_qp_o     = head_qp;
+  assign atomic_place_o  = head.place;
+  assign atomic_o        = head.completion;
+
+  assign settled_valid_o = head_valid && head.reads && (!head.atomic || offered_q);
+  assign settled_qp_o    = head_qp;
 
   always_comb begin
-    if (head.reads) head_ready = settled_ready_i;
+    if (head.reads) head_ready = settled_valid_o && settled_ready_i;
     else head_ready = head.completion_valid ? written && completion_ready_i : !head.write || last_beat;
   end
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
       written_q <= 1'b0;
+      offered_q <= 1'b0;
       offset_q  <= '0;
     end else begin
+      offered_q <= atomic_valid_o ? atomic_ready_i : offered_q && !head_ready;
       if (last_beat) offset_q <= '0;
       else if (write_valid_o && write_ready_i) offset_q <= offset_q + 64'(DataBytes);
       if (head_valid && head_ready) written_q <= 1'b0;

@@ -9,6 +9,7 @@
 //     queues    the headers and answers in front of the QP's, and the QP's own, have left
 //     settle    their steps have come
 //     steps     what these steps left to be written is written
+//     atomics   what the host has still to perform is performed
 //     refusals  no packet of the QP that was refused waits for the responder
 //     slots     no packet of the QP waits for the wire, and none waits for data
 //     told      completions that waited for READ data by then, then what is in the queue of completions, have left
@@ -22,6 +23,7 @@ module qp_drain
     parameter int unsigned HeaderBits     = 11,
     parameter int unsigned AnswerBits     = 7,
     parameter int unsigned StepBits       = 8,
+    parameter int unsigned AtomicBits     = 7,
     parameter int unsigned CompletionBits = 8
 ) (
     input logic clk_i,
@@ -35,6 +37,8 @@ module qp_drain
     input logic                                      answer_pop_i,
     input logic [      StepBits-1:0]                 steps_i,
     input logic                                      step_pop_i,
+    input logic [    AtomicBits-1:0]                 atomics_i,        // at the host
+    input logic                                      atomic_pop_i,
     input logic                                      refusing_i,       // a REFUSE waits, perhaps the QP's
     input logic                                      holds_i,          // the QP has a transmit slot
     input logic [CompletionBits-1:0]                 sends_i,          // completions that wait for READ data
@@ -52,10 +56,10 @@ module qp_drain
 
   logic [3:0] first_q, second_q;
   logic restart;  // no discard: the phases of the last one are over
-  logic answers, steps;
+  logic answers, steps, atomics;
   logic [Buffers-1:0] headers, headers_idle;
   logic sends;
-  logic answers_idle, steps_idle, sends_idle, completions_idle;
+  logic answers_idle, steps_idle, atomics_idle, sends_idle, completions_idle;
   logic written_q;  // all phases but the last are over
 
   assign restart = rst_i || !discard_i;
@@ -108,9 +112,21 @@ module qp_drain
       .idle_o  (steps_idle)
   );
 
+  drain #(
+      .CountBits(AtomicBits)
+  ) u_atomics (
+      .clk_i,
+      .rst_i   (restart),
+      .start_i (steps),
+      .count_i (atomics_i),
+      .pop_i   (atomic_pop_i),
+      .passed_o(atomics),
+      .idle_o  (atomics_idle)
+  );
+
   always_ff @(posedge clk_i) begin
     if (restart) written_q <= 1'b0;
-    else if (steps && !refusing_i && !holds_i) written_q <= 1'b1;
+    else if (atomics && !refusing_i && !holds_i) written_q <= 1'b1;
   end
 
   drain #(
@@ -138,6 +154,6 @@ module qp_drain
   );
 
   assign idle_o = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle &&
-      !written_q && sends_idle && completions_idle;
+      atomics_idle && !written_q && sends_idle && completions_idle;
 
 endmodule

@@ -15,6 +15,8 @@
 //   leaves to be done comes back (`landing_…`, in order, with or without payload). Packets leave the buffer in their
 //   order, so that those for the responder and those for the requester take turns: no packet of one kind is under way
 //   while a packet of the other kind is taken.
+// - An atomic goes to the host when all writes in front of it were taken, and what it found comes back as an event of
+//   its QP. At most `AtomicsOut` are at the host.
 // - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it. Its memory is
 //   checked as that of a write is, and a refusal is told in the same way. No ACK or NAK of a QP is granted while one of
 //   its responses is to be sent, here or behind (`sending_i`): none goes past a response.
@@ -35,7 +37,8 @@ module receive_engine
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
-    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9)       // as in payload_writer
+    localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9),      // as in payload_writer
+    localparam int unsigned AtomicBits  = $clog2(AtomicsOut + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -110,6 +113,16 @@ module receive_engine
     output logic [DataBytes*8-1:0] write_data_o,
     input  logic                   write_ready_i,
 
+    // Atomics, and what they found in memory, in the same order
+    output logic                     atomic_valid_o,
+    output place_t                   atomic_place_o,
+    output atomic_t                  atomic_o,
+    input  logic                     atomic_ready_i,
+    input  logic                     original_valid_i,
+    input  logic    [          63:0] original_i,
+    output logic    [AtomicBits-1:0] atomics_o,         // that the host has taken and the responder does not know of
+    output logic                     atomic_pop_o,      // the responder knows of the oldest one
+
     output logic           release_o,
     output class_t         release_class_o,
     output buffer_t        release_part_o,
@@ -147,19 +160,20 @@ module receive_engine
 
   logic clk_responder, clk_beats;
 
-  typedef enum logic [2:0] {
-    FromCommand = 3'd0,
-    FromRecv    = 3'd1,
-    FromPacket  = 3'd2,
-    FromGrant   = 3'd3,
-    FromFail    = 3'd4,
-    FromRefuse  = 3'd5,
-    FromSettle  = 3'd6,
-    FromRead    = 3'd7
+  typedef enum logic [3:0] {
+    FromCommand = 4'd0,
+    FromRecv    = 4'd1,
+    FromPacket  = 4'd2,
+    FromGrant   = 4'd3,
+    FromFail    = 4'd4,
+    FromRefuse  = 4'd5,
+    FromSettle  = 4'd6,
+    FromRead    = 4'd7,
+    FromHost    = 4'd8   // an atomic is performed
   } from_e;
 
-  logic [7:0] wish, grant;
-  logic [2:0] from;
+  logic [8:0] wish, grant;
+  logic [3:0] from;
   logic event_valid, event_ready, room, recv_room, carried_ready;
   logic [3:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
@@ -168,6 +182,16 @@ module receive_engine
   logic [QpBits-1:0] refuse_qp, settled_qp;
   refusal_t refusal;
   logic [4:0] refusals;  // that wait
+
+  typedef struct packed {
+    logic [QpBits-1:0] qp;
+    logic [3:0]        index;
+  } performed_t;
+
+  logic performed_valid, performing, atomic_valid, atomic_ready;
+  performed_t performed;
+  logic [QpBits-1:0] atomic_qp;
+  logic [63:0] original;
 
   // The parts of the receive buffer take turns, packet by packet.
   logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
@@ -206,9 +230,10 @@ module receive_engine
   assign wish[FromRefuse] = refuse_valid && room;
   assign wish[FromSettle] = settled_valid;
   assign wish[FromRead] = read_valid_i;
+  assign wish[FromHost] = performed_valid;
 
   round_robin_arbiter #(
-      .Count(8)
+      .Count(9)
   ) u_turn (
       .clk_i    (clk_responder),
       .rst_i,
@@ -238,6 +263,7 @@ module receive_engine
       FromRefuse: {kind, qp} = {ResponderRefuse, refuse_qp};
       FromSettle: {kind, qp} = {ResponderSettle, settled_qp};
       FromRead:   {kind, qp} = {ResponderRead, read_qp_i};
+      FromHost:   {kind, qp} = {ResponderReturn, performed.qp};
       default:    {kind, qp} = {ResponderGrant, grant_qp};
     endcase
   end
@@ -261,6 +287,7 @@ module receive_engine
   logic responder_idle;
   responder_context_t step_context;
   logic accepts_read, read_valid, reread_valid;
+  logic [3:0] accepts_index;
   read_response_t read;
   reread_t reread;
 
@@ -279,6 +306,7 @@ module receive_engine
       .event_recv_i         (recv_i),
       .event_arrival_i      (packet.arrival),
       .event_refusal_i      (refusal),
+      .event_original_i     ('{index: performed.index, original: original}),
       .event_ready_o        (event_ready),
       .post_qp_i            (recv_qp_i),
       .post_room_o          (recv_room),
@@ -294,6 +322,7 @@ module receive_engine
       .completion_valid_o   (completion_valid),
       .completion_o         (completion),
       .accepts_read_o       (accepts_read),
+      .accepts_index_o      (accepts_index),
       .read_valid_o         (read_valid),
       .read_o               (read),
       .reread_valid_o       (reread_valid),
@@ -314,7 +343,16 @@ module receive_engine
     payload_bytes_t payload_bytes;
   } carried_t;
 
+  // What the responder does not need of an atomic
+  typedef struct packed {
+    logic        atomic;
+    logic        add;
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+  } operands_t;
+
   carried_t carried_in, carried, reacted;
+  operands_t operands_in, operands;
   logic packet_step, carried_valid;
   logic [3:0] carried_count;
 
@@ -325,20 +363,26 @@ module receive_engine
           beat: packet.beat,
           payload_bytes: packet.arrival.payload_bytes[$bits(payload_bytes_t)-1:0]
       };
+  assign operands_in = '{
+          atomic: packet.arrival.operation inside {OpCmpSwap, OpFetchAdd},
+          add: packet.arrival.operation == OpFetchAdd,
+          swap_add: packet.arrival.swap_add,
+          compare: packet.arrival.compare
+      };
   assign packet_step = step_valid && step_kind == ResponderPacket;
 
   fifo #(
-      .Width($bits(carried_t)),
+      .Width($bits(operands_t) + $bits(carried_t)),
       .Depth(8)
   ) u_carried (
       .clk_i  (clk_responder),
       .rst_i,
       .valid_i(event_taken),
       .ready_o(carried_ready),
-      .data_i (carried_in),
+      .data_i ({operands_in, carried_in}),
       .valid_o(carried_valid),
       .ready_i(packet_step),
-      .data_o (carried),
+      .data_o ({operands, carried}),
       .count_o(carried_count)
   );
 
@@ -416,6 +460,15 @@ module receive_engine
   assign responder_works = step_valid && (packet_step || completion_valid || read_valid);
   assign land            = landing_valid && reacted_valid && !responder_works;
 
+  atomic_t atomic;
+  assign atomic = '{
+          unused: '0,
+          index: accepts_index,
+          add: operands.add,
+          swap_add: operands.swap_add,
+          compare: operands.compare
+      };
+
   work_off_t work_off;
 
   always_comb begin
@@ -426,13 +479,15 @@ module receive_engine
     work_off.frame_bytes   = carried.frame_bytes;
     work_off.payload_bytes = carried.payload_bytes;
     work_off.beat          = carried.beat;
-    work_off.write         = packet_step && place_valid;
+    work_off.write         = packet_step && place_valid && !operands.atomic;
+    work_off.atomic        = packet_step && place_valid && operands.atomic;
     work_off.reads         = packet_step && accepts_read;
     work_off.responds      = read_valid;
     work_off.place         = place;
     if (read_valid) work_off.place = '{va: read.va, key: read.key, remote: 1'b1, bytes: read.bytes[14:0]};
     work_off.completion_valid = completion_valid;
     work_off.completion       = completion;
+    if (work_off.atomic) work_off.completion = atomic;
     if (land) begin
       work_off               = '0;
       work_off.packet        = 1'b1;
@@ -488,6 +543,11 @@ module receive_engine
       .settled_valid_o(settled_valid),
       .settled_qp_o   (settled_qp),
       .settled_ready_i(grant[FromSettle] && event_ready),
+      .atomic_valid_o (atomic_valid),
+      .atomic_qp_o    (atomic_qp),
+      .atomic_place_o,
+      .atomic_o,
+      .atomic_ready_i (atomic_ready),
       .first_i,
       .last_i,
       .read_o,
@@ -514,6 +574,48 @@ module receive_engine
       .moves_o        (writer_moves),
       .beats_move_o   (writer_beats_move),
       .idle_o         (writer_idle)
+  );
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Atomics: the host performs them in their order, so that what comes back belongs to the oldest. There is room for
+  // what may come back.
+
+  logic atomic_room, original_room, original_valid;
+  logic [AtomicBits-1:0] originals;
+
+  assign atomic_valid_o = atomic_valid && atomic_room;
+  assign atomic_ready = atomic_ready_i && atomic_room;
+  assign atomic_pop_o = grant[FromHost] && event_ready;
+  assign performed_valid = performing && original_valid;
+
+  fifo #(
+      .Width($bits(performed_t)),
+      .Depth(AtomicsOut)
+  ) u_atomics (
+      .clk_i  (clk_responder),
+      .rst_i,
+      .valid_i(atomic_valid && atomic_ready_i),
+      .ready_o(atomic_room),
+      .data_i ({atomic_qp, atomic_o.index}),
+      .valid_o(performing),
+      .ready_i(atomic_pop_o),
+      .data_o (performed),
+      .count_o(atomics_o)
+  );
+
+  fifo #(
+      .Width(64),
+      .Depth(AtomicsOut)
+  ) u_originals (
+      .clk_i  (clk_responder),
+      .rst_i,
+      .valid_i(original_valid_i),
+      .ready_o(original_room),
+      .data_i (original_i),
+      .valid_o(original_valid),
+      .ready_i(atomic_pop_o),
+      .data_o (original),
+      .count_o(originals)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -697,7 +799,7 @@ module receive_engine
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 &&
-      writer_idle && answers_idle && replies_idle;
+      !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks
@@ -705,7 +807,7 @@ module receive_engine
   clock_gate u_clk_responder (
       .clk_i,
       .enable_i(rst_i || wish != '0 || offer || reacting || landing_valid_i || parts_move || !responder_idle ||
-          carried_count != '0 || refusals != '0 ||
+          carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 || atomic_valid ||
           writer_moves || !answers_idle || !replies_idle),
       .clk_o(clk_responder)
   );
@@ -733,6 +835,9 @@ module receive_engine
     if (!rst_i)
       assert (!bars || refusals_ready)
       else $error("receive_engine: a refusal that has no room");
+    if (!rst_i)
+      assert (!original_valid_i || (original_room && originals < atomics_o))
+      else $error("receive_engine: an original that nothing asked for");
     if (!rst_i)
       assert (!tell_q[1] || replies_ready)
       else $error("receive_engine: a reply that has no room");

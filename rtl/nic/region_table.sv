@@ -115,7 +115,8 @@ module region_table
     case (use_q)
       UseLocalWrite:  granted = region.local_write;
       UseRemoteWrite: granted = region.remote_write;
-      default:        granted = region.remote_read;
+      UseRemoteRead:  granted = region.remote_read;
+      default:        granted = region.remote_atomic;
     endcase
   end
 

@@ -5,6 +5,8 @@
 // after the parser's `done_valid_o`. The payload has the same delay, so that the verdict of a frame comes with or
 // after its last beat and before the first beat of the next frame. MAC control is not for it (control_receive).
 //
+// The original that an atomic returns becomes its payload: eight bytes, little-endian, as the host keeps numbers.
+//
 //     stage 0   result of the parser; the RAMs are read: peer of the QP, region of the key
 //     stage 1   verdict, except for the region
 //     stage 2   output
@@ -86,6 +88,15 @@ module rx_classify
 
   logic allowed, regions_idle;
   logic unused_other;
+  use_e asked_use;
+
+  always_comb begin
+    case (operation_e'(bth_i.opcode[4:0]))
+      OpReadRequest:         asked_use = UseRemoteRead;
+      OpCmpSwap, OpFetchAdd: asked_use = UseRemoteAtomic;
+      default:               asked_use = UseRemoteWrite;
+    endcase
+  end
 
   region_table #(
       .Regions(Regions)
@@ -96,10 +107,10 @@ module rx_classify
       .write_index_i(region_index_i),
       .region_i,
       .ask_i        (done_valid_i),
-      .use_i        (bth_i.opcode[4:0] == OpReadRequest ? UseRemoteRead : UseRemoteWrite),
+      .use_i        (asked_use),
       .key_i        (ext_i.rkey),
       .va_i         (ext_i.va),
-      .bytes_i      (ext_i.dma_len),
+      .bytes_i      (asked_use == UseRemoteAtomic ? 32'(AtomicBytes) : ext_i.dma_len),
       .allowed_o    (allowed),
       .other_key_i  ('0),
       .other_valid_o(unused_other),
@@ -139,6 +150,17 @@ module rx_classify
     if (eth_i.dst != port_mac_i) fate = FateAddress;
   end
 
+  // The parser hands on no payload of an atomic's answer.
+  logic atomic_ack;
+  logic [15:0] arrived_bytes;
+  assign atomic_ack = done_valid_i && result_i.verdict == VerdictRoceV2 && bth_i.opcode == {ServiceRc, OpAtomicAck};
+
+  always_comb begin
+    if (too_long) arrived_bytes = PayloadTooLong;
+    else if (reserved) arrived_bytes = '0;
+    else arrived_bytes = atomic_ack ? 16'(AtomicBytes) : result_i.payload_bytes;
+  end
+
   // Stage 1
   logic done_q, known_q, ipv6_q;
   logic [127:0] src_q, dst_q;
@@ -162,7 +184,7 @@ module rx_classify
           psn: bth_i.psn,
           ack_req: bth_i.ack_req,
           solicited: bth_i.solicited,
-          payload_bytes: too_long ? PayloadTooLong : reserved ? '0 : result_i.payload_bytes,
+          payload_bytes: arrived_bytes,
           access : 1'b0,
           va: ext_i.va,
           rkey: ext_i.rkey,
@@ -245,11 +267,13 @@ module rx_classify
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) payload_valid_q <= '0;
-    else payload_valid_q <= {payload_valid_q[0], payload_valid_i};
+    else payload_valid_q <= {payload_valid_q[0], payload_valid_i || atomic_ack};
   end
 
   always_ff @(posedge clk_beats_i) begin
     if (payload_valid_i) payload_data_q[0] <= payload_data_i;
+    if (atomic_ack)
+      for (int unsigned b = 0; b < 8; b++) payload_data_q[0][DataBytes*8-1-8*b-:8] <= ext_i.original[8*b+:8];
     if (payload_valid_q[0]) payload_data_q[1] <= payload_data_q[0];
     if (payload_valid_i || done_valid_i) class_q[0] <= ip_class;
     if (payload_valid_q[0] || done_q) class_q[1] <= class_q[0];

@@ -129,11 +129,12 @@ module send_completions
 
   // QPs with a READ that is to fail, and those behind it
   logic [Qps-1:0] spoilt_q, flushed_q;
-  logic success, fails;
+  logic success, fails, returns;  // returns: it took data
 
   assign out     = straight ? come : held;
   assign success = out.completion.status == StatusSuccess;
-  assign fails   = spoilt_q[out.qp] && (!success || out.completion.operation == 8'(WorkRead));
+  assign returns = out.completion.operation inside {8'(WorkRead), 8'(WorkCmpSwap), 8'(WorkFetchAdd)};
+  assign fails   = spoilt_q[out.qp] && (!success || returns);
 
   always_comb begin
     completion_o = out.completion;

@@ -271,9 +271,10 @@ module transmit_select
         desc_d.ext.rkey                       = request_i.rkey;
         desc_d.ext.dma_len                    = request_i.dma_len;
         desc_d.ext.imm                        = request_i.imm;
-        // A READ response has its AETH there.
+        // A READ response has its AETH there, and the answer of an atomic its original below.
         {desc_d.ext.syndrome, desc_d.ext.msn} = request_i.imm;
         desc_d.ext.swap_add                   = request_i.swap_add;
+        desc_d.ext.original                   = request_i.swap_add;
         desc_d.ext.compare                    = request_i.compare;
       end
     endcase

@@ -44,14 +44,14 @@ package gbn_pkg;
     work_e       kind;
     logic        signaled;    // also success makes a completion
     logic        solicited;
-    logic        fence;       // waits until all READs before it are answered
-    logic [31:0] length;      // bytes
+    logic        fence;       // waits until all READs and atomics before it are answered
+    logic [31:0] length;      // bytes; of an atomic 8
     logic [63:0] local_va;
     logic [31:0] local_key;
     logic [63:0] remote_va;
     logic [31:0] remote_key;
     logic [31:0] imm;         // immediate data, or the key to invalidate
-    logic [63:0] swap_add;
+    logic [63:0] swap_add;    // of an atomic
     logic [63:0] compare;
     logic [63:0] id;
   } work_t;
@@ -83,11 +83,12 @@ package gbn_pkg;
     AfterFail   = 2'd2
   } after_e;
 
+  localparam int unsigned AtomicBytes = 8;  // at the address of an atomic, which is a multiple of it
   localparam int unsigned ReadsMax = 16;  // READs of a QP that either end keeps, at most
 
   typedef logic [4:0] read_t;  // index of a READ, modulo 32; its low bits are the slot
 
-  // READs that a QP's requester asks for. 89 bits.
+  // READs and atomics that a QP's requester asks for: READ stands for both. 89 bits.
   typedef struct packed {
     read_t head;         // index of the next READ that is asked for the first time
     read_t asked;        // index of the next one to be asked: after a rewind those not answered are asked again
@@ -132,7 +133,7 @@ package gbn_pkg;
     RequesterTimer    = 4'd5,
     RequesterWalk     = 4'd6,
     RequesterFail     = 4'd7,  // the QP's other half has failed
-    RequesterResponse = 4'd8   // a READ response
+    RequesterResponse = 4'd8   // a READ response, or the answer of an atomic
   } requester_kind_e;
 
   // Result of a step, for counters
@@ -174,10 +175,10 @@ package gbn_pkg;
     logic [63:0] compare;        // AtomicETH
   } request_t;
 
-  // READ response as the requester needs it, without the payload. 21 bits.
+  // READ response, or answer of an atomic, as the requester needs it, without the payload. 21 bits.
   typedef struct packed {
     logic [4:0]  operation;  // low bits of the opcode
-    logic [15:0] bytes;      // of payload
+    logic [15:0] bytes;      // of payload; of an atomic those of its original
   } returned_t;
 
   // Completion. 169 bits.
@@ -205,14 +206,15 @@ package gbn_pkg;
     OwedNak  = 2'd2
   } owed_e;
 
-  // What a QP's responder owes for READs, and which it keeps for duplicates. 60 bits.
+  // What a QP's responder owes for READs and atomics, and which it keeps for duplicates: READ stands for both. 76 bits.
   typedef struct packed {
-    read_t               head;     // index of the next READ
-    read_t               settled;  // index of the oldest READ with writes in front of it that are not in memory yet
-    read_t               done;     // index of the oldest READ that was never answered to its end
-    read_t               kept;     // number of READs that are kept: those before `head`
-    logic [ReadsMax-1:0] again;    // slots of READs before `done` that are to be answered again
-    psn_t                top_psn;  // after the highest PSN of a response
+    read_t               head;        // index of the next READ
+    read_t               settled;     // index of the oldest READ with writes in front of it that are not in memory yet
+    read_t               done;        // index of the oldest READ that was never answered to its end
+    read_t               kept;        // number of READs that are kept: those before `head`
+    logic [ReadsMax-1:0] again;       // slots of READs before `done` that are to be answered again
+    logic [ReadsMax-1:0] performing;  // atomics whose original has not come from the host, by their index modulo 16
+    psn_t                top_psn;     // after the highest PSN of a response
   } reads_t;
 
   // Context of a QP at the responder
@@ -247,7 +249,8 @@ package gbn_pkg;
     ResponderWalk   = 4'd6,
     ResponderRefuse = 4'd7,  // a packet that was accepted cannot be written
     ResponderSettle = 4'd8,  // all that came before the QP's next READ is in memory
-    ResponderRead   = 4'd9   // the QP may send a READ response
+    ResponderRead   = 4'd9,  // the QP may send a READ response
+    ResponderReturn = 4'd10  // the host has performed an atomic
   } responder_kind_e;
 
   typedef enum logic [3:0] {
@@ -275,7 +278,7 @@ package gbn_pkg;
     logic         ack_req;
     logic         solicited;
     logic [15:0]  payload_bytes;
-    logic access;                 // va, rkey and dma_len name memory that may be written; of a READ: read
+    logic access;                 // va, rkey and dma_len name memory that may be used as the request does
     logic [63:0]  va;
     logic [31:0]  rkey;
     logic [31:0]  dma_len;
@@ -291,7 +294,7 @@ package gbn_pkg;
     logic        remote;  // it is a WRITE; else it belongs to a receive buffer
   } refusal_t;
 
-  // Destination of a packet's payload. 112 bits.
+  // Destination of a packet's payload, or memory of an atomic. 112 bits.
   typedef struct packed {
     logic [63:0] va;
     logic [31:0] key;
@@ -308,13 +311,19 @@ package gbn_pkg;
     logic [63:0] original;  // AtomicAckETH
   } response_t;
 
-  // READ response to build. 189 bits.
+  // What an atomic found in memory. 68 bits.
+  typedef struct packed {
+    logic [3:0]  index;     // of the atomic, modulo 16
+    logic [63:0] original;
+  } original_t;
+
+  // READ response, or answer of an atomic, to build. 189 bits.
   typedef struct packed {
     logic [7:0]  opcode;
     psn_t        psn;
     logic [23:0] msn;     // AETH; the syndrome is that of an ACK
     logic        again;   // was built before
-    logic [63:0] va;      // of the payload
+    logic [63:0] va;      // of the payload; of an atomic: its original
     logic [31:0] key;     // the peer's rkey
     logic [15:0] bytes;   // of payload; 0 to 4,096
   } read_response_t;

@@ -20,8 +20,15 @@ package gbn_step_pkg;
     psn_t        last_psn;
   } posted_t;
 
-  // READ that was asked for, as its responses need it. 176 bits.
+  // What an atomic does, kept beside its work request. 128 bits.
   typedef struct packed {
+    logic [63:0] swap_add;
+    logic [63:0] compare;
+  } operands_t;
+
+  // READ or atomic that was asked for, as its responses need it. 177 bits.
+  typedef struct packed {
+    logic        atomic;
     psn_t        first_psn;
     psn_t        last_psn;
     logic [31:0] length;
@@ -67,6 +74,13 @@ package gbn_step_pkg;
     cycle_t      held_deadline;   // end of the hold
   } requester_facts_t;
 
+  // What is answered with data
+  typedef enum logic [1:0] {
+    AskedRead        = 2'd0,
+    AskedCompareSwap = 2'd1,
+    AskedFetchAdd    = 2'd2
+  } asked_e;
+
   // Facts that follow from a responder's event and context without the receive buffer
   typedef struct packed {
     logic         empty;
@@ -87,10 +101,11 @@ package gbn_step_pkg;
     logic         completes;     // ends the message and completes a buffer
     logic [31:0]  offset;        // of the packet's payload in the message
     logic [32:0]  bytes;         // bytes of the message including this packet
-    logic [63:0]  va;            // WRITE, READ: of the RETH, from this packet or kept
+    logic [63:0]  va;            // WRITE, READ, atomic: of the RETH or AtomicETH, from this packet or kept
     logic [31:0]  rkey;
     logic [31:0]  dma_len;
-    logic         read;          // READ request
+    logic         read;          // READ request or atomic
+    asked_e       asked;         // which of them
     psn_t         responses;     // READ: PSNs that it takes
     // READs
     logic         unanswered;    // some are to be answered, at once or later
@@ -99,8 +114,9 @@ package gbn_step_pkg;
     logic [3:0]   slot;          // of the READ to be answered next
   } responder_facts_t;
 
-  // READ that was accepted, as it is kept for duplicates. 176 bits.
+  // READ or atomic that was accepted, as it is kept for duplicates. 178 bits.
   typedef struct packed {
+    asked_e      asked;
     psn_t        psn;
     logic [63:0] va;
     logic [31:0] rkey;
@@ -108,16 +124,17 @@ package gbn_step_pkg;
     logic [23:0] msn;
   } kept_read_t;
 
-  // What is left to be sent of a READ's responses. 121 bits.
+  // What is left to be sent of a READ's responses. Of an atomic it stays: its one answer. 121 bits.
   typedef struct packed {
     psn_t        psn;    // of the next one
-    logic [63:0] va;
+    logic [63:0] va;     // of an atomic: its original
     logic [31:0] left;   // bytes
     logic        begun;  // the next one is not the first since it was asked
   } read_cursor_t;
 
-  // READ request, as a search for what it repeats needs it. 152 bits.
+  // READ request or atomic, as a search for what it repeats needs it. 154 bits.
   typedef struct packed {
+    asked_e      asked;
     psn_t        psn;
     logic [63:0] va;
     logic [31:0] rkey;
@@ -141,9 +158,16 @@ package gbn_step_pkg;
     return reads.again != '0 || reads.done != reads.head;
   endfunction
 
-  // A response can be sent now. What was asked again was settled before.
-  function automatic logic reads_answerable(input reads_t reads);
-    return reads.again != '0 || (reads.done != reads.head && reads.done != reads.settled);
+  // The host has what the oldest READ that was never answered to its end has to wait for.
+  function automatic logic reads_performed(input reads_t reads);
+    return !reads.performing[reads.done[3:0]];
+  endfunction
+
+  // A response can be sent now. What was asked again was settled before. In a QP that has failed an atomic that was
+  // refused has its turn too: it leaves.
+  function automatic logic reads_answerable(input reads_t reads, input logic failed);
+    return reads.again != '0 ||
+        (reads.done != reads.head && reads.done != reads.settled && (failed || reads_performed(reads)));
   endfunction
 
   // Number of packets that may be unacknowledged

@@ -13,6 +13,7 @@ package nic_pkg;
   typedef logic [2:0] buffer_t;
   typedef logic [15:0] cells_t;  // size of a part, in cells of 64 bytes
 
+  localparam int unsigned AtomicsOut = 64;  // atomics at the host
   localparam int unsigned AnswersIn = 64;  // answers of peers that wait for the requester
 
   // Path of a QP: the header fields of its packets. IPv4 addresses are in the low 32 bits.
@@ -53,9 +54,10 @@ package nic_pkg;
 
   // What is to be done with memory
   typedef enum logic [1:0] {
-    UseLocalWrite  = 2'd0,  // receive buffer
-    UseRemoteWrite = 2'd1,  // WRITE of a peer
-    UseRemoteRead  = 2'd2   // READ of a peer
+    UseLocalWrite   = 2'd0,  // receive buffer
+    UseRemoteWrite  = 2'd1,  // WRITE of a peer
+    UseRemoteRead   = 2'd2,  // READ of a peer
+    UseRemoteAtomic = 2'd3   // atomic of a peer
   } use_e;
 
   // Memory region, and what it may be used for
@@ -64,6 +66,7 @@ package nic_pkg;
     logic        local_write;
     logic        remote_write;
     logic        remote_read;
+    logic        remote_atomic;
     logic [7:0]  tag;
     logic [63:0] base;
     logic [47:0] length;
@@ -121,8 +124,17 @@ package nic_pkg;
     place_t place;
   } landing_t;
 
-  // Work that a step of the responder leaves to be done: payload to be written or discarded, then a completion. Or a
-  // step of the requester, that of a response: payload. Without the QP.
+  // What an atomic does, and its index at the responder, modulo 16: in place of a completion, which it does not have.
+  typedef struct packed {
+    logic [$bits(completion_t)-134:0] unused;
+    logic [3:0]                       index;
+    logic                             add;       // fetch and add; else compare and swap
+    logic [63:0]                      swap_add;
+    logic [63:0]                      compare;
+  } atomic_t;
+
+  // Work that a step of the responder leaves to be done: payload to be written or discarded, then a completion; or an
+  // atomic at `place`. Or a step of the requester, that of a response: payload. Without the QP.
   typedef struct packed {
     logic           packet;            // a packet leaves the receive buffer
     logic           returned;          // it was for the requester
@@ -132,7 +144,8 @@ package nic_pkg;
     payload_bytes_t payload_bytes;
     logic [15:0]    beat;              // address of the first beat of the payload
     logic           write;             // the payload is written to `place`
-    logic           reads;             // a READ was accepted
+    logic           reads;             // a READ or an atomic was accepted
+    logic           atomic;            // an atomic: `completion` is an atomic_t
     logic           responds;          // no such work: `place` is what a READ response is made of
     place_t         place;
     logic           completion_valid;

@@ -148,6 +148,7 @@ package nic_registers_pkg;
     logic region_remote_write;
     logic region_valid;
     logic region_remote_read;
+    logic region_remote_atomic;
   } nic_settings_t;
 
   localparam nic_settings_t SettingsReset = '{
@@ -224,7 +225,8 @@ package nic_registers_pkg;
       region_local_write: 1'h0,
       region_remote_write: 1'h0,
       region_valid: 1'h0,
-      region_remote_read: 1'h0
+      region_remote_read: 1'h0,
+      region_remote_atomic: 1'h0
   };
 
   // The settings after a write. Bits that do not exist are ignored, as is a write to anything else.
@@ -352,6 +354,7 @@ package nic_registers_pkg;
         settings.region_remote_write = data[9];
         settings.region_valid = data[10];
         settings.region_remote_read = data[11];
+        settings.region_remote_atomic = data[12];
       end
       default: ;
     endcase
@@ -482,6 +485,7 @@ package nic_registers_pkg;
         data[9]   = settings.region_remote_write;
         data[10]  = settings.region_valid;
         data[11]  = settings.region_remote_read;
+        data[12]  = settings.region_remote_atomic;
       end
       default: ;
     endcase

@@ -26,7 +26,7 @@ use xoff_sim::wire::{PRIORITIES, Psn};
 
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
-use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, Operation, TcpSettings};
+use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, TcpSettings};
 use crate::tcp;
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
@@ -256,16 +256,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The operations of a NIC without atomics: those of `rtl/nic`.
-    pub const SEND_WRITE_AND_READ: &[WorkKind] = &[
-        WorkKind::SEND,
-        WorkKind::SEND_IMM,
-        WorkKind::WRITE,
-        WorkKind::WRITE_IMM,
-        WorkKind::READ,
-    ];
-
-    /// All operations: those of the model NIC.
+    /// All operations: those of the model NIC and of `rtl/nic`.
     pub const ALL: &[WorkKind] = &[
         WorkKind::SEND,
         WorkKind::SEND_IMM,
@@ -284,7 +275,7 @@ impl Limits {
         }
     }
 
-    /// The limits of the model NIC, and but for the number of QPs and the operations those of `rtl/nic`.
+    /// The limits of the model NIC, and but for the numbers of QPs and of READs those of `rtl/nic`.
     pub const MODEL: Self = Self {
         qps: MODEL_QPS as u16,
         operations: Self::ALL,
@@ -601,15 +592,7 @@ impl Kind {
             ];
             let can = can.iter().filter(|(_, kind)| known.contains(kind));
             let can = list(can.map(|(name, _)| (*name).into()).collect());
-            let atomic = |it: Operation| WorkKind::from(it).is_atomic();
-            let without = match operations.any(atomic) || atomic(connection.operation) {
-                true => "; model NICs alone have atomics",
-                false => "",
-            };
-            Some((
-                "operation",
-                format!("the NIC of {host} {does} {can}{without}"),
-            ))
+            Some(("operation", format!("the NIC of {host} {does} {can}")))
         } else if !posts && connection.operation.returns() && max_rd_atomic > limits.granted {
             let granted = limits.granted;
             Some((

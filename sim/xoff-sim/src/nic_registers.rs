@@ -102,7 +102,7 @@ pub const QP_ANSWER_PCP_LOW: u32 = 3;
 pub const QP_DSCP_LOW: u32 = 8;
 /// Hop limit, TTL. Lowest of its 8 bits in [`QP_NETWORK`].
 pub const QP_HOP_LIMIT_LOW: u32 = 16;
-/// DSCP of answers: ACKs, NAKs and responses of atomics. Lowest of its 6 bits in [`QP_NETWORK`].
+/// DSCP of ACKs and NAKs. Lowest of its 6 bits in [`QP_NETWORK`].
 pub const QP_ANSWER_DSCP_LOW: u32 = 24;
 /// QP window: UDP source port and P_Key.
 pub const QP_PORT_KEY: u16 = 0x118;
@@ -212,6 +212,8 @@ pub const REGION_REMOTE_WRITE_LOW: u32 = 9;
 pub const REGION_VALID_LOW: u32 = 10;
 /// READs may have it. Lowest of its 1 bits in [`REGION_RIGHTS`].
 pub const REGION_REMOTE_READ_LOW: u32 = 11;
+/// Atomics may be performed in it. Lowest of its 1 bits in [`REGION_RIGHTS`].
+pub const REGION_REMOTE_ATOMIC_LOW: u32 = 12;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
 /// 1 while memory may still be written that only a region before the last region command permits.
@@ -258,7 +260,7 @@ pub const INVALID_IN: u16 = 0x440;
 pub const ACCESS_IN: u16 = 0x444;
 /// Counter: request packets for a QP in error.
 pub const NOT_READY_IN: u16 = 0x448;
-/// Counter: packets not carried out: their receive buffer, the memory of their READ, a region that went meanwhile, or the region of a key to invalidate, is not registered.
+/// Counter: packets not carried out: their receive buffer, the memory of their READ or atomic, a region that went meanwhile, or the region of a key to invalidate, is not registered.
 pub const LOCAL_ACCESS: u16 = 0x44c;
 /// Counter: CNPs taken.
 pub const CNPS_IN: u16 = 0x450;
@@ -506,5 +508,5 @@ pub const SETTINGS: [Setting; 84] = [
     Setting::new("region_base_high", 0x184, 0xffffffff, 0x0),
     Setting::new("region_length_low", 0x188, 0xffffffff, 0x0),
     Setting::new("region_length_high", 0x18c, 0xffff, 0x0),
-    Setting::new("region_rights", 0x190, 0xfff, 0x0),
+    Setting::new("region_rights", 0x190, 0x1fff, 0x0),
 ];

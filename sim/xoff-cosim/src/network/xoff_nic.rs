@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use xoff_rtl::nic;
-use xoff_sim::host::{DataBeat, Host, ReadRequest, WriteBeat};
+use xoff_sim::host::{AtomicRequest, DataBeat, Host, ReadRequest, WriteBeat};
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::registers::{Write, identity_writes};
 use xoff_sim::nic::{NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
+use xoff_sim::protocol::gbn::responder::answered::AtomicKind;
 use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
@@ -221,8 +222,6 @@ impl Driver for XoffNic {
         Limits {
             qps: nic::QPS as u16,
             outstanding: nic::WQES,
-            operations: Limits::SEND_WRITE_AND_READ,
-            answers: Limits::SEND_WRITE_AND_READ,
             granted: nic::READS as u16,
             ..Limits::MODEL
         }
@@ -292,6 +291,12 @@ impl Driver for XoffNic {
         pins.cqe_ready_i = host.takes_completion(now).into();
         pins.read_ready_i = host.takes_read(now).into();
         pins.write_ready_i = host.takes_write(now).into();
+        pins.atomic_ready_i = host.takes_write(now).into();
+        let original = host.original(now);
+        pins.original_valid_i = original.is_some().into();
+        if let Some(original) = original {
+            pins.original_i = original;
+        }
         let data = host.data(now);
         pins.data_valid_i = data.is_some().into();
         if let Some(DataBeat { tag, bytes, last }) = data {
@@ -337,6 +342,22 @@ impl Driver for XoffNic {
                 bytes: &bytes(&out.write_data_o, out.write_bytes_o)?,
             };
             host.write_beat(now, &beat)?;
+        }
+        if out.atomic_valid_o & pins.atomic_ready_i != 0 {
+            let (swap_add, compare) = (out.atomic_swap_add_o, out.atomic_compare_o);
+            let kind = match out.atomic_add_o != 0 {
+                true => AtomicKind::FetchAdd { add: swap_add },
+                false => AtomicKind::CompareSwap {
+                    compare,
+                    swap: swap_add,
+                },
+            };
+            let request = AtomicRequest {
+                va: out.atomic_va_o,
+                key: out.atomic_key_o,
+                kind,
+            };
+            host.take_atomic(now, &request)?;
         }
         self.sample_registers(out)?;
         seen.counters.events(out.event_o);

@@ -125,7 +125,7 @@ pub struct FlowSettings {
     #[serde(skip)]
     pub distribution: Option<Result<Sizes, Issues>>,
     /// SEND or WRITE, with or without immediate data. READs and atomics are posted at `from`, and their data comes from
-    /// `to`: atomics are for model NICs, and have messages of 8 B.
+    /// `to`; atomics have messages of 8 B.
     #[serde(default)]
     pub operation: Operation,
     /// Bytes of a message, 1 B to 2 GiB.

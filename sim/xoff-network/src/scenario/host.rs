@@ -102,8 +102,7 @@ pub struct HostSettings {
     /// TCP of the hosts with `nic = "tcp"`.
     #[serde(skip_serializing_if = "TcpSettings::is_default")]
     pub tcp: TcpSettings,
-    /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128: of model NICs. An RTL NIC
-    /// answers 16.
+    /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128. An RTL NIC has 16 at most.
     pub max_rd_atomic: u16,
     /// Page tables and their cache, of model NICs; without it all translations are on chip.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::Digest;
 use crate::nic::Region;
-use crate::protocol::gbn::responder::answered::AtomicKind;
+use crate::protocol::gbn::responder::answered::{ATOMIC_BYTES, AtomicKind};
 use crate::protocol::gbn::{Completion, Recv, Status, Work};
 use crate::seeded::Seed;
 use crate::time::{Clock, Cycles, Duration, Time};
@@ -79,6 +79,17 @@ pub struct ReadRequest {
     pub key: Option<u32>,
     /// Number of bytes, 1 to [`READ_BYTES_MAX`].
     pub bytes: usize,
+}
+
+/// An atomic for the host to perform, as a PCIe AtomicOp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AtomicRequest {
+    /// Address of its eight bytes.
+    pub va: u64,
+    /// Key of the memory.
+    pub key: u32,
+    /// What it does.
+    pub kind: AtomicKind,
 }
 
 /// A beat of a DMA write. A write has the payload of one packet, in order.
@@ -143,6 +154,8 @@ pub struct Host {
     places: Places,
     gates: Gates,
     fetches: VecDeque<Fetch>,
+    /// What atomics found in memory, and the cycles from which on the NIC is told, in the order of their requests.
+    originals: VecDeque<(Cycles, u64)>,
     /// Whether data of the first fetch has been returned in part.
     answering: bool,
     writing: Option<OpenWrite>,
@@ -169,6 +182,7 @@ impl Host {
             places: Places::default(),
             gates: Gates::default(),
             fetches: VecDeque::new(),
+            originals: VecDeque::new(),
             answering: false,
             writing: None,
             stalls: Stalls::default(),
@@ -367,6 +381,8 @@ impl Host {
             None => self.fetches.front().map(|fetch| fetch.next),
             Some(_) => self.fetches.iter().map(|fetch| fetch.next).min(),
         };
+        let original = self.originals.front().map(|(at, _)| *at);
+        let data = data.into_iter().chain(original);
         let posts = [self.next_work, self.next_recv].into_iter().flatten();
         let manual = self.manual.as_ref().and_then(|manual| manual.next_event());
         posts.map(|(at, _)| at).chain(data).chain(manual).min()
@@ -478,11 +494,43 @@ impl Host {
     /// taken for those of new ones.
     pub fn nic_was_reset(&mut self) {
         self.fetches.clear();
+        self.originals.clear();
         self.answering = false;
         self.writing = None;
     }
 
-    /// Lets a peer's READs have the memory of a region with this key. Of a [`manual`](Self::manual) host; others check
+    /// Takes an atomic of the NIC and performs it. The NIC is told what it found when it has crossed the bus twice.
+    ///
+    /// # Errors
+    ///
+    /// The rule that the request breaks: its address is not aligned, or its key is not that of the memory.
+    pub fn take_atomic(&mut self, now: Cycles, request: &AtomicRequest) -> Result<(), String> {
+        let AtomicRequest { va, key, kind } = *request;
+        if !va.is_multiple_of(ATOMIC_BYTES.into()) {
+            return Err(format!(
+                "an atomic at {va:#x}: an address that is a multiple of {ATOMIC_BYTES} is right"
+            ));
+        }
+        self.check_read(va, ATOMIC_BYTES as usize, key)?;
+        let at = match &self.manual {
+            None => self.pcie.read(now, ATOMIC_BYTES as usize, 1),
+            Some(_) => Cycles(now.0 + (2 * self.pcie.latency().0).max(1)),
+        };
+        let original = self.atomic(va, kind);
+        self.originals.push_back((at, original));
+        Ok(())
+    }
+
+    /// What the oldest atomic found, if the NIC is told in this cycle. Call it exactly once a cycle.
+    pub fn original(&mut self, now: Cycles) -> Option<u64> {
+        if self.originals.is_empty() || self.stalls.holds(Stalled::Data, now) {
+            return None;
+        }
+        let due = self.originals.front().is_some_and(|(at, _)| *at <= now);
+        due.then(|| self.originals.pop_front())?.map(|(_, it)| it)
+    }
+
+    /// Lets a peer's READs and atomics have the memory of a region with this key. Of a [`manual`](Self::manual) host; others check
     /// what is read when it arrives.
     pub fn permit_reads(&mut self, region: &Region, key: u32) {
         if let Some(manual) = &mut self.manual {
@@ -502,8 +550,8 @@ impl Host {
         match right {
             true => Ok(()),
             false => Err(format!(
-                "a DMA read of {bytes} bytes at {va:#x} with key {key:#x}: no work request and no region for READs \
-                 has that memory and key"
+                "{bytes} bytes at {va:#x} with key {key:#x} are read: no work request and no region for READs has that \
+                 memory and key"
             )),
         }
     }

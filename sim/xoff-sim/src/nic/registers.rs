@@ -154,12 +154,13 @@ impl Region {
         self.writes_with(index, ReadRights::default())
     }
 
-    /// The same, with what READs may do. There is no right of atomics.
+    /// The same, with what READs and atomics may do.
     pub fn writes_with(&self, index: u16, reads: ReadRights) -> Vec<Write> {
         let rights = u32::from(self.tag) << reg::REGION_TAG_LOW
             | u32::from(self.local_write) << reg::REGION_LOCAL_WRITE_LOW
             | u32::from(self.remote_write) << reg::REGION_REMOTE_WRITE_LOW
             | u32::from(reads.read) << reg::REGION_REMOTE_READ_LOW
+            | u32::from(reads.atomic) << reg::REGION_REMOTE_ATOMIC_LOW
             | 1 << reg::REGION_VALID_LOW;
         vec![
             (reg::REGION_BASE_LOW, self.base as u32),

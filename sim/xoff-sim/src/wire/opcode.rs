@@ -191,6 +191,11 @@ impl Opcode {
         Self::RC_READ_RESP_FIRST.0 <= self.0 && self.0 <= Self::RC_READ_RESP_ONLY.0
     }
 
+    /// Whether it answers with data: a READ response, or the answer of an atomic.
+    pub const fn is_response(self) -> bool {
+        self.is_read_response() || matches!(self, Self::RC_ATOMIC_ACK)
+    }
+
     fn row(self) -> Option<&'static Row> {
         ROWS.iter().find(|row| row.opcode == self)
     }

@@ -270,6 +270,7 @@ impl End for Responding {
             ResponderEvent::Refuse(_) => ResponderKind::ResponderRefuse as u8,
             ResponderEvent::Settle => ResponderKind::ResponderSettle as u8,
             ResponderEvent::Read => ResponderKind::ResponderRead as u8,
+            ResponderEvent::Return(_) => ResponderKind::ResponderReturn as u8,
             ResponderEvent::Other(kind) => *kind,
         }
     }
@@ -292,7 +293,7 @@ impl End for Responding {
     }
 
     fn answerable(context: &ResponderContext) -> bool {
-        context.reads.answerable()
+        context.reads.answerable(context.state == QpState::Error)
     }
 
     fn due(_: &ResponderContext) -> Option<Cycle> {
@@ -626,6 +627,7 @@ fn read_responder_context(context: &gbn_pkg::ResponderContext) -> ResponderConte
             done: context.reads.done,
             kept: context.reads.kept,
             again: context.reads.again,
+            performing: context.reads.performing,
             top_psn: Psn::wrapping(context.reads.top_psn),
         },
     }
@@ -830,6 +832,12 @@ macro_rules! responder_top {
                             remote: refusal.remote,
                         });
                     }
+                    ResponderEvent::Return(returned) => {
+                        pins.set_event_original_i(&gbn_pkg::Original {
+                            index: returned.index,
+                            original: returned.original,
+                        });
+                    }
                     _ => {}
                 }
             }
@@ -857,7 +865,7 @@ macro_rules! responder_top {
                             response: valid(pins.response_valid_o, || {
                                 read_response(&pins.response_o())
                             }),
-                            accepts_read: pins.accepts_read_o != 0,
+                            accepts_read: valid(pins.accepts_read_o, || pins.accepts_index_o),
                             read: valid(pins.read_valid_o, || read_read_response(&pins.read_o())),
                             reread: valid(pins.reread_valid_o, || read_reread(&pins.reread_o())),
                             walk: false,

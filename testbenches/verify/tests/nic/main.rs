@@ -36,6 +36,7 @@
 
 mod answered;
 mod asked;
+mod atomics;
 mod baseline;
 mod classes;
 mod congestion;

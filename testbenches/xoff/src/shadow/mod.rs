@@ -43,7 +43,7 @@ Settings are TOML; what is not given is inferred:
 Examples:
   # the RTL NIC answers in the place of 192.0.2.2
   xoff shadow conversation.pcap --side 192.0.2.2
-  # the model NIC, which has READs and atomics
+  # the model NIC
   xoff shadow conversation.pcap --side 192.0.2.2 --model
   # for programs
   xoff shadow conversation.pcap --side 192.0.2.2 --json | jq '.differences[]'

@@ -112,17 +112,83 @@ fn writes_and_responses_share_the_wire() {
     assert!((reads - writes).abs() < 0.4, "{reads} {writes}");
 }
 
+/// Atomics of RTL and model NICs, with losses: 200 messages, each of which is performed once.
 #[test]
-fn an_rtl_nic_has_no_atomics() {
-    for (ends, does) in [(["b", "a"], "does"), (["a", "b"], "answers")] {
-        let atomic = flow("f", ends, "fetch_add", "message = \"8 B\"");
-        let error = xoff_cosim::simulation(&scenario("", &atomic))
-            .err()
-            .unwrap();
-        let error = error.to_string();
-        let told = format!(
-            "the NIC of b {does} send, send_imm, write, write_imm, read; model NICs alone have atomics"
-        );
-        assert!(error.contains(&told), "{error}");
+fn atomics_are_performed_once() {
+    for ends in PAIRS {
+        for operation in ["fetch_add", "cmp_swap"] {
+            let more = "message = \"8 B\"\ncount = 200\ntimeout = 2";
+            let atomic = flow("f", ends, operation, more);
+            let report = ran(&scenario("\"chance 1/50: drop\"", &atomic));
+            let delivered = report.summary.metrics["messages.f"];
+            assert_eq!(delivered, 200.0, "{ends:?} {operation}");
+        }
+    }
+}
+
+/// Goodput of a run in Gb/s.
+fn goodput(report: &Report, flow: &str) -> f64 {
+    report.summary.metrics[format!("goodput_gbps.{flow}").as_str()]
+}
+
+/// READs of 4 KiB fill the wire although the host's memory is 1 us away, at both ends.
+#[test]
+fn reads_fill_the_wire_over_a_slow_bus() {
+    for ends in PAIRS {
+        let read = flow("f", ends, "read", "message = \"4 KiB\"");
+        let slow = format!("{read}[host]\npcie_latency = \"1 us\"\n");
+        let goodput = goodput(&ran(&scenario("", &slow)), "f");
+        println!("{ends:?}: {goodput} Gb/s");
+        assert!(goodput > 36.6 && goodput < 37.1, "{ends:?}: {goodput}");
+    }
+}
+
+/// What limits READs of no bytes is the number that may be unanswered: 16 of them bring 16 times what one brings, which
+/// takes a round trip.
+#[test]
+fn empty_reads_are_limited_by_what_is_granted() {
+    let many = |limit: u32| {
+        let read = flow("f", ["b", "c"], "read", "message = \"0 B\"");
+        let text = format!("{read}[host]\nmax_rd_atomic = {limit}\n");
+        ran(&scenario("", &text)).summary.metrics["messages.f"]
+    };
+    let (one, sixteen) = (many(1), many(16));
+    println!("{one} and {sixteen} messages");
+    assert!((sixteen / (16.0 * one) - 1.0).abs() < 0.05, "{one} {sixteen}");
+}
+
+/// Losses of READs on eight QPs do not slow a ninth.
+#[test]
+fn losses_of_eight_do_not_slow_a_ninth() {
+    for ends in PAIRS {
+        let more = "message = \"16 KiB\"\ntimeout = 4";
+        let flows: String = (0..9)
+            .map(|n| flow(&format!("f{n}"), ends, "read", more))
+            .collect();
+        // The first QP of a host has number 0x100. That of the ninth flow loses nothing.
+        let rules: Vec<_> = (0..8)
+            .map(|n| format!("\"read_response, qpn {:#x}, chance 1/50: drop\"", 0x100 + n))
+            .collect();
+        let [without, with] = ["", &rules.join(", ")]
+            .map(|rules| goodput(&ran(&scenario(rules, &flows)), "f8"));
+        println!("{ends:?}: {without} Gb/s, {with} with losses of others");
+        assert!(with > 0.98 * without, "{ends:?}: {without} {with}");
+    }
+}
+
+/// What arrives of a READ with wrong bits, twice or late is not taken for its data, and marks slow the NIC that is read.
+#[test]
+fn whatever_becomes_of_responses_the_data_is_right() {
+    for ends in PAIRS {
+        for action in ["corrupt", "flip", "duplicate", "delay 3 us", "ecn"] {
+            let more = "message = \"16 KiB\"\ncount = 100\ntimeout = 4";
+            let read = flow("f", ends, "read", more);
+            let rules = format!("\"read_response, chance 1/20: {action}\"");
+            let report = ran(&scenario(&rules, &format!("{read}[dcqcn]\n")));
+            let metrics = &report.summary.metrics;
+            assert_eq!(metrics["messages.f"], 100.0, "{ends:?} {action}");
+            let cnps = metrics[format!("cnps_rx.{}", ends[1]).as_str()];
+            assert_eq!(cnps > 0.0, action == "ecn", "{ends:?} {action}: {cnps}");
+        }
     }
 }

@@ -24,6 +24,15 @@ axis! {
         Write "WRITE",
         WriteImm "WRITE with immediate data",
         Read "READ",
+        CompareSwap "compare and swap",
+        Add "fetch and add",
+    }
+}
+
+impl Message {
+    /// Whether it is answered with data.
+    fn returns(self) -> bool {
+        self >= Self::Read
     }
 }
 
@@ -192,9 +201,9 @@ axis! {
 }
 
 axis! {
-    /// What a READ response is by its opcode.
+    /// What a response is by its opcode.
     pub enum Returned, "response" {
-        First "first", Middle "middle", Last "last", Only "only",
+        First "first", Middle "middle", Last "last", Only "only", Original "atomic ACK",
     }
 }
 
@@ -217,9 +226,9 @@ pub static PACKETS: Group<(Message, Position, Payload, Again)> = Group {
     name: "requester_packets",
     counts: "packets of the requester",
     unreachable: |(message, position, payload, _)| match (position, payload) {
-        _ if message == Message::Read => {
+        _ if message.returns() => {
             let right = (position, payload) == (Position::Only, Payload::Empty);
-            (!right).then_some("a READ request is one packet without payload")
+            (!right).then_some("the request of a READ or an atomic is one packet without payload")
         }
         (Position::First | Position::Middle, _)
             if !matches!(message, Message::Send | Message::Write) =>
@@ -254,7 +263,7 @@ pub static READS: Group<(Returned, Resumed)> = Group {
     counts: "READ responses that the requester takes",
     unreachable: |(returned, resumed)| {
         let rest =
-            resumed == Resumed::Rest && matches!(returned, Returned::Middle | Returned::Last);
+            resumed == Resumed::Rest && !matches!(returned, Returned::First | Returned::Only);
         rest.then_some("an answer begins with a First or an Only; then the rest has begun")
     },
 };
@@ -283,7 +292,7 @@ pub static ENDS: Group<(Message, Ends)> = Group {
     name: "requester_ends",
     counts: "completions of the requester",
     unreachable: |(message, ends)| {
-        let other = ends == Ends::BadResponse && message != Message::Read;
+        let other = ends == Ends::BadResponse && !message.returns();
         other.then_some("nothing else has responses")
     },
 };
@@ -299,9 +308,7 @@ pub static ARRIVALS: Group<(Arriving, UnderWay)> = Group {
 pub static LENGTHS: Group<(Arriving, Length)> = Group {
     name: "responder_payloads",
     counts: "SEND and WRITE packets with the expected PSN",
-    unreachable: |(operation, _)| {
-        (operation >= Arriving::Read).then_some("it is not served, whatever its length")
-    },
+    unreachable: |(operation, _)| (operation >= Arriving::Read).then_some("it has none"),
 };
 
 /// PSNs that arrive.
@@ -399,6 +406,8 @@ fn place(opcode: Opcode) -> (Message, Position) {
         Opcode::RC_WRITE_ONLY => (Write, Only),
         Opcode::RC_WRITE_ONLY_IMM => (WriteImm, Only),
         Opcode::RC_READ_REQUEST => (Read, Only),
+        Opcode::RC_CMP_SWAP => (CompareSwap, Only),
+        Opcode::RC_FETCH_ADD => (Add, Only),
         other => unreachable!("a requester sends no {other}"),
     }
 }
@@ -467,6 +476,7 @@ impl Binned for Requesting {
                     Opcode::RC_READ_RESP_MIDDLE => Returned::Middle,
                     Opcode::RC_READ_RESP_LAST => Returned::Last,
                     Opcode::RC_READ_RESP_ONLY => Returned::Only,
+                    Opcode::RC_ATOMIC_ACK => Returned::Original,
                     _ => return,
                 };
                 let came = match step.note {

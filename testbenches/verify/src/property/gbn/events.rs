@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::requester::reading::Returned;
+use xoff_sim::protocol::gbn::responder::answered::ATOMIC_BYTES;
+use xoff_sim::protocol::gbn::responder::reads::Original;
 use xoff_sim::protocol::gbn::{
     Arrival, Recv, Refusal, RequesterConfig, RequesterEvent, RequesterQp, ResponderConfig,
     ResponderContext, ResponderEvent, ResponderQp, Work, WorkKind, mtu_bytes,
@@ -166,7 +168,7 @@ pub enum Event {
         kind: u8,
         /// How many.
         packets: u32,
-        /// Bytes that the last one lacks.
+        /// Bytes that the last one lacks. An atomic has the bytes that it has to have if they are below 2¹⁵.
         less: u16,
         /// Success makes a completion too.
         signaled: bool,
@@ -200,14 +202,15 @@ pub enum Event {
         /// Its syndrome.
         syndrome: u8,
     },
-    /// A READ response arrives: the next one of the oldest READ that is not answered, or one like it.
+    /// A READ response, or the answer of an atomic, arrives: the next one of the oldest that is not answered, or one like
+    /// it.
     Returns {
         /// The QP.
         qp: u16,
         /// Offset of its PSN from that of the next one.
         offset: i32,
         /// 1: a First or Only is none, and the other way round; 2: so of Last and Only; 3: one byte more; 4: one less;
-        /// 5: the response of an atomic; 6: the NAK of its AETH; 0: as it should be.
+        /// 5: the answer of an atomic to a READ, and the other way round; 6: the NAK of its AETH; 0: as it should be.
         odd: u8,
     },
     /// A buffer for this many full packets plus `more` bytes.
@@ -277,16 +280,43 @@ pub enum Event {
         /// Seed of all other fields.
         seed: u64,
     },
-    /// A READ request is asked again.
+    /// An atomic arrives.
+    AskAtomic {
+        /// The QP.
+        qp: u16,
+        /// Offset of the PSN from the expected one.
+        offset: i32,
+        /// Fetch and add, not compare and swap.
+        add: bool,
+        /// Bytes of payload, which is illegal.
+        payload: u8,
+        /// Its memory region may be used.
+        access: bool,
+        /// Bytes from an aligned address to its own.
+        unaligned: u8,
+        /// Seed of all other fields.
+        seed: u64,
+    },
+    /// A READ request or an atomic is asked again.
     AskReadAgain {
         /// The QP.
         qp: u16,
-        /// How many READs were accepted since then, with this one.
+        /// How many READs and atomics were accepted since then, with this one.
         back: u8,
         /// How many responses of it are left out.
         inside: u32,
-        /// 1: another key, 2: another address, 3: more bytes, 4: fewer bytes; 0: what is left of it.
+        /// 1: another key, 2: another address, 3: more bytes, 4: fewer bytes, 5: another operation; 0: what is left of
+        /// it.
         odd: u8,
+    },
+    /// The host has performed an atomic, if there is one.
+    Performed {
+        /// The QP.
+        qp: u16,
+        /// How many READs and atomics were accepted since then, with this one.
+        back: u8,
+        /// What it found.
+        original: u64,
     },
     /// All that came before the next READ is in memory. Nothing if no READ waits for that.
     Settle {
@@ -353,7 +383,9 @@ impl Event {
             | Event::Refuse { qp, .. }
             | Event::Grant { qp }
             | Event::AskRead { qp, .. }
+            | Event::AskAtomic { qp, .. }
             | Event::AskReadAgain { qp, .. }
+            | Event::Performed { qp, .. }
             | Event::Settle { qp }
             | Event::ReadResponse { qp } => Some(qp),
         }
@@ -383,10 +415,15 @@ impl Event {
                 let mtu = mtu_bytes(context.configuration.mtu);
                 let length = u64::from(packets) * u64::from(mtu);
                 let length = length.min(u32::MAX.into()) as u32;
+                let kind = WorkKind(kind & 15);
+                let length = match kind.is_atomic() && less < 1 << 15 {
+                    true => ATOMIC_BYTES,
+                    false => length.saturating_sub(less.into()),
+                };
                 RequesterEvent::Post(Work {
-                    kind: WorkKind(kind & 15),
+                    kind,
                     signaled,
-                    ..work(length.saturating_sub(less.into()), seed)
+                    ..work(length, seed)
                 })
             }
             Event::PostBytes { kind, length, .. } => RequesterEvent::Post(Work {
@@ -448,9 +485,14 @@ impl Event {
             Event::Packet { .. } => ResponderEvent::Packet(self.arrival(stands, mtu)?),
             Event::Grant { .. } => ResponderEvent::Grant,
             Event::AskRead { .. } => ResponderEvent::Packet(self.read(context, mtu)?),
+            Event::AskAtomic { .. } => ResponderEvent::Packet(self.atomic(context)?),
             Event::AskReadAgain {
                 back, inside, odd, ..
             } => ResponderEvent::Packet(read_again(stands.asked(back)?, mtu, inside, odd)),
+            Event::Performed { back, original, .. } => ResponderEvent::Return(Original {
+                index: context.reads.head.wrapping_sub(back) % 16,
+                original,
+            }),
             Event::Settle { .. } if context.reads.head == context.reads.settled => return None,
             Event::Settle { .. } => ResponderEvent::Settle,
             Event::ReadResponse { .. } => ResponderEvent::Read,
@@ -482,6 +524,40 @@ impl Event {
             va: draw.bits(),
             rkey: draw.bits() as u32,
             dma_len: bytes.clamp(0, u32::MAX.into()) as u32,
+            ..Arrival::default()
+        })
+    }
+
+    fn atomic(&self, context: &ResponderContext) -> Option<Arrival> {
+        let Event::AskAtomic {
+            offset,
+            add,
+            payload,
+            access,
+            unaligned,
+            seed,
+            ..
+        } = *self
+        else {
+            return None;
+        };
+        let mut draw = SplitMix::new(seed);
+        let operation = match add {
+            true => Opcode::RC_FETCH_ADD,
+            false => Opcode::RC_CMP_SWAP,
+        };
+        Some(Arrival {
+            operation: operation.0,
+            psn: context.expected_psn.advance(offset as u32),
+            ack_req: draw.once_in(2),
+            payload_bytes: payload.into(),
+            access,
+            va: draw.bits() & !7 | u64::from(unaligned % 8),
+            rkey: draw.bits() as u32,
+            // An AtomicETH has no length.
+            dma_len: draw.bits() as u32,
+            swap_add: draw.bits(),
+            compare: draw.bits(),
             ..Arrival::default()
         })
     }
@@ -574,7 +650,13 @@ impl Event {
 fn read_again(asked: Arrival, mtu: u32, inside: u32, odd: u8) -> Arrival {
     let skipped = mtu.wrapping_mul(inside);
     let left = asked.dma_len.saturating_sub(skipped);
+    let other = match Opcode(asked.operation) {
+        Opcode::RC_FETCH_ADD => Opcode::RC_CMP_SWAP,
+        Opcode::RC_CMP_SWAP => Opcode::RC_READ_REQUEST,
+        _ => Opcode::RC_FETCH_ADD,
+    };
     Arrival {
+        operation: if odd == 5 { other.0 } else { asked.operation },
         psn: asked.psn.advance(inside),
         va: (asked.va.wrapping_add(skipped.into())).wrapping_add(u64::from(odd == 2) << 40),
         rkey: asked.rkey ^ u32::from(odd == 1) << 31,
@@ -608,7 +690,7 @@ fn returned(stands: &RequesterQp, offset: i32, odd: u8) -> Returned {
     let psn = next.advance(offset as u32);
     let asked = (0..context.head.wrapping_sub(context.tail))
         .map(|place| stands.posted(context.tail.wrapping_add(place)))
-        .filter(|posted| posted.work.kind == WorkKind::READ)
+        .filter(|posted| posted.work.kind.returns())
         .find(|posted| (0..posted.packets as i32).contains(&psn.ahead_of(posted.first)));
     let mtu = mtu_bytes(context.configuration.mtu);
     let (begins, ends, bytes) = match asked {
@@ -620,8 +702,9 @@ fn returned(stands: &RequesterQp, offset: i32, odd: u8) -> Returned {
             (begins, number + 1 == posted.packets, bytes.min(mtu) as u16)
         }
     };
+    let atomic = asked.is_some_and(|posted| posted.work.kind.is_atomic());
     let opcode = match (begins != (odd == 1), ends != (odd == 2)) {
-        _ if odd == 5 => Opcode::RC_ATOMIC_ACK,
+        _ if atomic != (odd == 5) => Opcode::RC_ATOMIC_ACK,
         (true, false) => Opcode::RC_READ_RESP_FIRST,
         (false, false) => Opcode::RC_READ_RESP_MIDDLE,
         (false, true) => Opcode::RC_READ_RESP_LAST,

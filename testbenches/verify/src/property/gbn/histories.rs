@@ -246,7 +246,7 @@ fn long_message(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
 fn answer_in_wait(draw: &mut SplitMix, qp: u16) -> [Event; 4] {
     let post = Event::Post {
         qp,
-        kind: draw.within(0, 4) as u8,
+        kind: draw.within(0, 7) as u8,
         packets: 4,
         less: 0,
         signaled: true,
@@ -336,9 +336,9 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             psn: any_psn(draw),
         });
     }
-    // The last kind of work: a WRITE with immediate data, or a READ.
-    let last_kind = draw.one_of(&[4, 5]);
-    let reads = last_kind == 5;
+    // The last kind of work: a WRITE with immediate data, or an atomic.
+    let last_kind = draw.one_of(&[4, 7]);
+    let reads = last_kind == 7;
     // Whether the wire says when packets leave.
     let wired = draw.one_of(&[8, 16, 1_000]);
     for _ in 0..draw.within(1, 150) {
@@ -391,7 +391,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             4..16 => Event::Post {
                 qp,
                 kind: match reads && draw.once_in(2) {
-                    true => 5,
+                    true => draw.one_of(&[5, 5, 6, 7]),
                     false => draw.within(0, 4) as u8,
                 },
                 packets: draw.any_length(3) as u32,
@@ -443,17 +443,26 @@ fn lost_response(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
             signaled: draw.once_in(2),
             seed: draw.bits(),
         },
-        Event::Send { qp, times: 2 },
+        Event::Post {
+            qp,
+            kind: draw.one_of(&[5, 6, 7]),
+            packets: 1,
+            less: 0,
+            signaled: draw.once_in(2),
+            seed: draw.bits(),
+        },
+        Event::Send { qp, times: 3 },
     ];
     events.extend(vec![returns(0, 0); draw.within(0, 2) as usize]);
     for _ in 0..draw.within(1, 2) {
-        events.push(returns(draw.within(1, 3) as i32, draw.within(0, 2) as u8));
+        let odd = draw.one_of(&[0, 1, 2, 0, 1, 2, 5]);
+        events.push(returns(draw.within(1, 3) as i32, odd));
     }
     events.push(Event::Send { qp, times: 2 });
     for _ in 0..draw.within(1, 4) {
         events.push(returns(
             draw.one_of(&[0, 0, 0, 1, -1]),
-            draw.one_of(&[0, 0, 0, 0, 1, 2, 3, 6]),
+            draw.one_of(&[0, 0, 0, 0, 1, 2, 3, 5, 6]),
         ));
     }
     events
@@ -477,7 +486,7 @@ fn returns(draw: &mut SplitMix, qp: u16, deadly: u64) -> Vec<Event> {
                 _ => draw.within(0, 8) as i32 - 4,
             },
             odd: match draw.once_in(4) {
-                true => draw.one_of(&[1, 6]),
+                true => draw.one_of(&[1, 5, 6]),
                 false => 0,
             },
         });
@@ -630,7 +639,7 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             4 if draw.once_in(4) => Event::Close { qp },
             4 => Event::Kind {
                 qp,
-                kind: draw.one_of(&[5, 6, 7, 5, 6, 7, 10, 15]),
+                kind: draw.one_of(&[5, 6, 7, 5, 6, 7, 11, 15]),
             },
             5..17 => Event::Buffer {
                 qp,
@@ -653,7 +662,8 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 continue;
             }
             30..33 if reads => read(draw, qp, wild),
-            33..36 if reads => Event::Settle { qp },
+            33 | 34 if reads => Event::Settle { qp },
+            35 if reads => performed(draw, qp),
             36..40 if reads => Event::ReadResponse { qp },
             40..44 if reads => {
                 events.extend(several_reads(draw, qp, wild));
@@ -670,7 +680,35 @@ fn responder(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     events
 }
 
-/// Draws a READ, or one that repeats another.
+/// Draws that the host has performed one of the last atomics.
+fn performed(draw: &mut SplitMix, qp: u16) -> Event {
+    let most = draw.one_of(&[1, 2, 17]);
+    Event::Performed {
+        qp,
+        back: draw.within(1, most) as u8,
+        original: draw.bits(),
+    }
+}
+
+fn atomic(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
+    Event::AskAtomic {
+        qp,
+        offset: match draw.once_in(wild.min(16)) {
+            true => draw.one_of(&[-1, 1, -4, 0x7F_FFFF, -0x80_0000]),
+            false => 0,
+        },
+        add: draw.once_in(2),
+        payload: u8::from(draw.once_in(4 * wild)),
+        access: !draw.once_in(2 * wild),
+        unaligned: match draw.once_in(2 * wild) {
+            true => draw.within(1, 7) as u8,
+            false => 0,
+        },
+        seed: draw.bits(),
+    }
+}
+
+/// Draws a READ or an atomic, or one that repeats another.
 fn read(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
     if draw.once_in(4) {
         return Event::AskReadAgain {
@@ -678,10 +716,13 @@ fn read(draw: &mut SplitMix, qp: u16, wild: u64) -> Event {
             back: draw.within(1, 17) as u8,
             inside: draw.any_length(3) as u32 - 1,
             odd: match draw.once_in(wild.min(8)) {
-                true => draw.within(1, 4) as u8,
+                true => draw.within(1, 5) as u8,
                 false => 0,
             },
         };
+    }
+    if draw.once_in(4) {
+        return atomic(draw, qp, wild);
     }
     let very = draw.once_in(8 * wild);
     Event::AskRead {
@@ -712,6 +753,9 @@ fn asked_again_together(draw: &mut SplitMix, qps: [u16; 2], wild: u64) -> Vec<Ev
         for _ in 0..draw.within(1, 3) {
             events.push(read(draw, qp, wild));
             events.push(Event::Settle { qp });
+            if !draw.once_in(4) {
+                events.push(performed(draw, qp));
+            }
         }
         for _ in 0..draw.within(0, 3) {
             events.push(Event::ReadResponse { qp });
@@ -751,6 +795,7 @@ fn several_reads(draw: &mut SplitMix, qp: u16, wild: u64) -> Vec<Event> {
         events.push(read(draw, qp, wild));
         for _ in 0..draw.any_length(2) {
             events.push(Event::Settle { qp });
+            events.push(performed(draw, qp));
         }
         for _ in 0..draw.any_length(2) {
             events.push(Event::ReadResponse { qp });
@@ -761,6 +806,7 @@ fn several_reads(draw: &mut SplitMix, qp: u16, wild: u64) -> Vec<Event> {
     }
     for _ in 0..draw.any_length(4) {
         events.push(Event::Settle { qp });
+        events.push(performed(draw, qp));
         events.push(Event::ReadResponse { qp });
     }
     events

@@ -17,7 +17,7 @@ use super::events::{Event, Head};
 use super::faults::{Faults, pause};
 use super::ledger::Ledger;
 use super::outside::Outside;
-use super::pair::{PERIOD, Pair, READ_ONLY, STEP_MAX};
+use super::pair::{PERIOD, Pair, READ_AND_ATOMIC, STEP_MAX};
 use super::sent::{Right, Sent};
 use super::setup::{SPARE_REGIONS, Setup};
 use super::watch::Watch;
@@ -192,7 +192,7 @@ fn outside(setup: Setup<'_>, right: &[Right; 2]) -> Outside {
         }
         if setup.0.reads {
             let (index, region) = setup.source();
-            outside.registered(side, index, &region, READ_ONLY);
+            outside.registered(side, index, &region, READ_AND_ATOMIC);
         }
         for (index, settings) in right.qps() {
             outside.opened(Time::ZERO, side, setup.qpn(side, index), settings);
@@ -445,11 +445,15 @@ impl Bench {
         let Some(ledger) = self.ledgers.get_mut(&direction) else {
             return;
         };
-        if kind == WorkKind::READ {
+        if kind.returns() {
             let setup = Setup(&self.head);
             let (index, landing) = setup.landing();
             let place = (setup.landing_base(qp), landing.key(index));
-            let work = ledger.post_read(length, signaled, place, setup.source_of(qp));
+            let source = setup.source_of(qp);
+            let work = match kind.is_atomic() {
+                true => ledger.post_atomic(kind, signaled, place, source),
+                false => ledger.post_read(length, signaled, place, source),
+            };
             return self.hand(direction, &work, None, late);
         }
         let invalidated = &mut self.invalidated[1 - side];

@@ -19,6 +19,7 @@ axis! {
         Write "WRITE",
         WriteImm "WRITE with immediate data",
         Read "READ",
+        Atomic "atomic",
     }
 }
 
@@ -52,7 +53,7 @@ axis! {
     /// A packet on the path.
     pub enum Packet, "packet" {
         Request "request",
-        Response "READ response",
+        Response "response",
         Ack "ACK",
         Nak "NAK",
     }
@@ -117,7 +118,10 @@ axis! {
 pub static MESSAGES: Group<(Message, Length)> = Group {
     name: "messages",
     counts: "messages asked for",
-    unreachable: |_| None,
+    unreachable: |(message, length)| {
+        let other = message == Message::Atomic && length != Length::Part;
+        other.then_some("an atomic has 8 bytes")
+    },
 };
 
 /// Settings of the NICs.
@@ -209,9 +213,11 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
                     2 => Message::SendInv,
                     3 => Message::Write,
                     4 => Message::WriteImm,
-                    _ => Message::Read,
+                    5 => Message::Read,
+                    _ => Message::Atomic,
                 };
                 let length = match (length / mtu, length % mtu) {
+                    _ if message == Message::Atomic => Length::Part,
                     (0, 0) => Length::Empty,
                     (0, _) => Length::Part,
                     (1, 0) => Length::One,
@@ -256,7 +262,7 @@ pub fn frame(bins: &mut Bins, frame: &ParsedFrame, fate: Fate) {
         (Verdict::Cnp, ..) => return bins.hit(&CONTROLS, (Control::Cnp,)),
         (_, Some(Opcode::RC_ACK), Some(SyndromeMeaning::Ack(_))) => Packet::Ack,
         (_, Some(Opcode::RC_ACK), _) => Packet::Nak,
-        (_, Some(opcode), _) if opcode.is_read_response() => Packet::Response,
+        (_, Some(opcode), _) if opcode.is_response() => Packet::Response,
         _ => Packet::Request,
     };
     bins.hit(&PACKETS, (packet, fate));

@@ -77,7 +77,7 @@ pub struct Head {
     /// Seed of addresses, QP numbers, keys, tags, first PSNs and class maps; 0: plain ones.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub values: u64,
-    /// Messages may be READs: there is memory for them.
+    /// Messages may be READs and atomics: there is memory for them.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub reads: bool,
 }
@@ -124,7 +124,8 @@ pub enum Event {
         side: u8,
         /// The QP.
         qp: u16,
-        /// `work_e`: SEND or WRITE, with or without immediate data, SEND with invalidate, READ.
+        /// `work_e`: SEND or WRITE, with or without immediate data, SEND with invalidate, READ, atomics,
+        /// which have 8 bytes whatever their length.
         kind: u8,
         /// Length in bytes.
         length: u32,
@@ -253,11 +254,11 @@ impl Part for Event {
                 ..
             } => in_ranges([
                 side(at),
-                ("kind", kind.into(), 0..=5),
+                ("kind", kind.into(), 0..=7),
                 ("length", length.into(), 0..=LENGTH_MAX),
             ]),
             Event::PostAll { kind, length, .. } => in_ranges([
-                ("kind", kind.into(), 0..=5),
+                ("kind", kind.into(), 0..=7),
                 ("length", length.into(), 0..=LENGTH_MAX),
             ]),
             Event::Stall {
@@ -318,7 +319,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     history
 }
 
-/// Makes READs of some of a history's messages.
+/// Makes READs and atomics of some of a history's messages.
 fn with_reads(history: &mut History<Head, Event>, draw: &mut SplitMix) {
     history.head.reads = true;
     history.head.requester.reads = draw.one_of(&[0, 0, 1, 2, 16]);
@@ -327,7 +328,14 @@ fn with_reads(history: &mut History<Head, Event>, draw: &mut SplitMix) {
         if let Event::Post { kind, .. } | Event::PostAll { kind, .. } = event
             && draw.within(0, 4) < of
         {
-            *kind = WorkKind::READ.0;
+            let kinds = [
+                WorkKind::READ,
+                WorkKind::READ,
+                WorkKind::READ,
+                WorkKind::CMP_SWAP,
+                WorkKind::FETCH_ADD,
+            ];
+            *kind = draw.one_of(&kinds).0;
         }
     }
 }

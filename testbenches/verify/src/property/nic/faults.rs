@@ -52,7 +52,7 @@ impl Arrived {
 
     fn count_copies(&mut self, copies: u64, bytes: usize, frame: &ParsedFrame) {
         self.count(copies, bytes);
-        let answer = |opcode: Opcode| opcode == Opcode::RC_ACK || opcode.is_read_response();
+        let answer = |opcode: Opcode| opcode == Opcode::RC_ACK || opcode.is_response();
         if frame.bth.is_some_and(|bth| answer(bth.opcode)) {
             self.answers += copies;
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Written;
-use xoff_sim::host::memory::differing;
+use xoff_sim::host::memory::{differing, fill};
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 
@@ -23,6 +23,8 @@ const NUMBER_BITS: u32 = 16;
 struct Message {
     work: Work,
     buffer: Option<Recv>,
+    /// What an atomic finds.
+    found: Option<u64>,
 }
 
 impl Message {
@@ -64,6 +66,10 @@ pub struct Ledger {
     /// Likewise of READs, at the sender.
     reading: usize,
     read: u64,
+    /// How often the QP was opened again, and what its atomics since then leave in their word: the word is another one
+    /// each time, because nothing says whether those that were not reported were performed.
+    reopened: u64,
+    word: Option<u64>,
 }
 
 /// Where a READ's bytes come from, and with which key.
@@ -71,6 +77,8 @@ pub struct Ledger {
 pub struct Source {
     /// The first byte.
     pub va: u64,
+    /// How many there are. The words of atomics are the last ones.
+    pub bytes: u64,
     /// The peer's key.
     pub key: u32,
 }
@@ -99,6 +107,38 @@ impl Ledger {
         (work.remote_va, work.remote_key) = (source.va + offset / 3, source.key);
         work.fence = work.id >> 60 == 0;
         self.messages.last_mut().expect("it was posted").work = work;
+        work
+    }
+
+    /// Creates the atomic that is posted next. What it finds goes to the place of its number from `place` on.
+    pub fn post_atomic(
+        &mut self,
+        kind: WorkKind,
+        signaled: bool,
+        place: (u64, u32),
+        source: Source,
+    ) -> Work {
+        let mut work = self.post_read(8, signaled, place, source);
+        work.kind = kind;
+        work.remote_va = (source.va + source.bytes - 8) - 8 * self.reopened;
+        let found = self.word.unwrap_or_else(|| {
+            let mut bytes = [0; 8];
+            fill(work.remote_va, &mut bytes);
+            u64::from_le_bytes(bytes)
+        });
+        let mut draw = SplitMix::new(work.id);
+        work.swap_add = draw.bits();
+        work.compare = match draw.once_in(3) {
+            true => draw.bits(),
+            false => found,
+        };
+        self.word = Some(match kind {
+            WorkKind::FETCH_ADD => found.wrapping_add(work.swap_add),
+            _ if found == work.compare => work.swap_add,
+            _ => found,
+        });
+        let message = self.messages.last_mut().expect("it was posted");
+        (message.work, message.found) = (work, Some(found));
         work
     }
 
@@ -148,7 +188,11 @@ impl Ledger {
             id: name(),
         });
         self.buffers += usize::from(buffer.is_some());
-        self.messages.push(Message { work, buffer });
+        self.messages.push(Message {
+            work,
+            buffer,
+            found: None,
+        });
         (work, buffer)
     }
 
@@ -206,7 +250,7 @@ impl Ledger {
                 }
                 self.failed = Some(id);
             }
-            (Status::LocalAccess, None) if work.kind != WorkKind::READ => {
+            (Status::LocalAccess, None) if !work.kind.returns() => {
                 return wrong("no memory of its own is written");
             }
             (
@@ -253,6 +297,7 @@ impl Ledger {
         (self.reported, self.received, self.received_whole) = (all, all, all);
         (self.writing, self.written) = (all, 0);
         (self.reading, self.read) = (all, 0);
+        (self.reopened, self.word) = (self.reopened + 1, None);
         (self.failed, self.receiver_failed, self.buffers) = (None, false, 0);
         self.flushed = false;
         Ok(())
@@ -269,7 +314,7 @@ impl Ledger {
         let Some(index) = next.map(|next| self.received + next) else {
             return Err(format!("a receive of nothing: {completion:?}"));
         };
-        let Message { work, buffer } = &self.messages[index];
+        let Message { work, buffer, .. } = &self.messages[index];
         let imm = (work.kind.has_imm()).then_some(work.imm);
         let whole = completion.status == Status::Success
             && completion.length == work.length
@@ -305,9 +350,9 @@ impl Ledger {
     ///
     /// Returns an error if they belong to no message, are wrong, or are out of order.
     pub fn wrote(&mut self, write: &Written) -> Result<(), Disagreement> {
-        while (self.messages.get(self.writing)).is_some_and(|m| {
-            m.work.kind == WorkKind::READ || u64::from(m.work.length) == self.written
-        }) {
+        while (self.messages.get(self.writing))
+            .is_some_and(|m| m.work.kind.returns() || u64::from(m.work.length) == self.written)
+        {
             self.writing += 1;
             self.written = 0;
         }
@@ -345,14 +390,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// Judges the bytes of a READ in the sender's memory.
+    /// Judges the bytes of a READ, or what an atomic found, in the sender's memory.
     ///
     /// # Errors
     ///
     /// As [`Ledger::wrote`].
     pub fn fetched(&mut self, write: &Written) -> Result<(), Disagreement> {
         while (self.messages.get(self.reading))
-            .is_some_and(|m| m.work.kind != WorkKind::READ || u64::from(m.work.length) == self.read)
+            .is_some_and(|m| !m.work.kind.returns() || u64::from(m.work.length) == self.read)
         {
             self.reading += 1;
             self.read = 0;
@@ -364,7 +409,7 @@ impl Ledger {
             self.read,
             self.reading
         );
-        let Some(Message { work, .. }) = self.messages.get(self.reading) else {
+        let Some(Message { work, found, .. }) = self.messages.get(self.reading) else {
             return Err(what);
         };
         // Under go-back-0 a READ is asked again from its start.
@@ -375,7 +420,11 @@ impl Ledger {
             && (write.key, write.remote) == (work.local_key, false);
         let from = work.remote_va + self.read;
         self.read += write.bytes.len() as u64;
-        if !right || differing(from, &write.bytes) != 0 || self.read > work.length.into() {
+        let same = match found {
+            Some(found) => write.bytes == found.to_le_bytes(),
+            None => differing(from, &write.bytes) == 0,
+        };
+        if !right || !same || self.read > work.length.into() {
             return Err(format!("wrong bytes: {what}"));
         }
         Ok(())
@@ -394,7 +443,7 @@ impl Ledger {
         let told = self.failed.unwrap_or(self.reported);
         let there = |(index, message): (usize, &Message)| {
             let (next, bytes) = match message.work.kind {
-                WorkKind::READ => (self.reading, self.read),
+                kind if kind.returns() => (self.reading, self.read),
                 _ => (self.writing, self.written),
             };
             let whole = match index.cmp(&next) {

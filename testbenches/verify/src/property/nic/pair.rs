@@ -54,9 +54,15 @@ pub const REGIONS: &[(u16, Region)] = &[(
 )];
 
 /// What a peer may do with memory that it READs.
-pub const READ_ONLY: ReadRights = ReadRights {
+const READ_ONLY: ReadRights = ReadRights {
     read: true,
     atomic: false,
+};
+
+/// What a peer may do with memory for READs and atomics.
+pub const READ_AND_ATOMIC: ReadRights = ReadRights {
+    read: true,
+    atomic: true,
 };
 
 /// Address of a side: 10.0.0.1 and 02::1, or the same with 2.
@@ -646,7 +652,22 @@ impl Pair {
     ///
     /// As [`Pair::new`].
     pub fn let_read(&mut self, side: usize, index: u16, region: &Region) -> Result<(), UnitError> {
-        for (address, word) in region.writes_with(index, READ_ONLY) {
+        self.permit(side, index, region, READ_ONLY)
+    }
+
+    /// Registers a region of a side which peers may use so.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pair::new`].
+    pub fn permit(
+        &mut self,
+        side: usize,
+        index: u16,
+        region: &Region,
+        rights: ReadRights,
+    ) -> Result<(), UnitError> {
+        for (address, word) in region.writes_with(index, rights) {
             self.write(side, address, word)?;
         }
         self.update(side, |host| {

@@ -159,7 +159,7 @@ impl Sent {
                 self.cnps += 1;
                 self.notified.insert(bth.dest_qp.get());
             }
-            (false, _) if bth.opcode.is_read_response() => {
+            (false, _) if bth.opcode.is_response() => {
                 self.answers += 1;
                 self.responses += 1;
             }

@@ -14,7 +14,7 @@ use xoff_sim::wire::{MacAddr, PRIORITIES, Psn};
 
 use super::events::Head;
 use super::ledger::Source;
-use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, REGIONS};
+use super::pair::{PERIOD, Pair, PairConfig, QPN_BASE, READ_AND_ATOMIC, REGION, REGIONS};
 
 /// QPs of a NIC.
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
@@ -301,6 +301,7 @@ impl Setup<'_> {
         let (place, region) = self.source();
         Source {
             va: region.base + (u64::from(index) << QP_BITS),
+            bytes: 1 << QP_BITS,
             key: region.key(place),
         }
     }
@@ -387,7 +388,7 @@ impl Setup<'_> {
         if self.0.reads {
             let (index, region) = self.source();
             for side in 0..2 {
-                pair.let_read(side, index, &region)?;
+                pair.permit(side, index, &region, READ_AND_ATOMIC)?;
             }
         }
         Ok(pair)

@@ -1,14 +1,16 @@
-//! READs at the responder, as `gbn_responder` of the RTL answers them (IBTA volume 1 §9.4.4, §9.7.5). A READ that is
-//! accepted takes the next slot, and is answered when all that came before it is in memory: response by response, the
-//! oldest READ first. The slots keep the last READs, so that they can be answered again.
+//! READs and atomics at the responder, as `gbn_responder` of the RTL answers them (IBTA volume 1 §9.4.4, §9.4.5,
+//! §9.7.5). What is accepted takes the next slot, and is answered when all that came before it is in memory, response
+//! by response, the oldest first; an atomic when the host has performed it. The slots keep the last ones, so that they
+//! can be answered again. What is said of READs here holds for atomics, too, unless these are named.
 //!
-//! [`answered`](super::answered) does the same for model NICs, and atomics, without the RTL's steps.
+//! [`answered`](super::answered) does the same for model NICs, without the RTL's steps.
 
 use serde::{Deserialize, Serialize};
 
+use super::answered::ATOMIC_BYTES;
 use super::read_rules::{ReadAsked, is_too_long, opcode, responses};
 use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
-use crate::protocol::gbn::{Arrival, QpState, mtu_bytes};
+use crate::protocol::gbn::{Arrival, Place, QpState, mtu_bytes};
 use crate::wire::{Msn, Opcode, Psn};
 
 /// READs are counted modulo this.
@@ -27,6 +29,8 @@ pub struct Reads {
     pub kept: u8,
     /// Slots of READs before `done` that are to be answered again, one bit each.
     pub again: u16,
+    /// Atomics whose original has not come from the host, one bit each, by their index modulo 16.
+    pub performing: u16,
     /// The PSN behind the highest of a response.
     pub top_psn: Psn,
 }
@@ -37,9 +41,18 @@ impl Reads {
         self.again != 0 || self.done != self.head
     }
 
-    /// Whether a response can be sent now.
-    pub const fn answerable(&self) -> bool {
-        self.again != 0 || (self.done != self.head && self.done != self.settled)
+    /// Whether a response can be sent now. In a QP that has `failed`, an atomic that was refused has its turn too: it
+    /// leaves.
+    pub const fn answerable(&self, failed: bool) -> bool {
+        self.again != 0
+            || (self.done != self.head
+                && self.done != self.settled
+                && (failed || !self.performs(self.done)))
+    }
+
+    /// Whether the host has still to perform the atomic at an index.
+    const fn performs(&self, index: u8) -> bool {
+        self.performing & bit(index) != 0
     }
 
     /// The number of READs from one to `head`.
@@ -48,10 +61,24 @@ impl Reads {
     }
 }
 
-/// A READ response to be built (`read_response_t`).
+/// The bit of an index in `performing`.
+const fn bit(index: u8) -> u16 {
+    1 << (index % 16)
+}
+
+/// What an atomic found in memory (`original_t`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Original {
+    /// The index of the atomic, modulo 16.
+    pub index: u8,
+    /// What the memory had.
+    pub original: u64,
+}
+
+/// A READ response, or the answer of an atomic, to be built (`read_response_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadResponse {
-    /// READ response first, middle, last or only.
+    /// READ response first, middle, last or only; atomic ACK.
     pub opcode: Opcode,
     /// Its PSN.
     pub psn: Psn,
@@ -59,7 +86,7 @@ pub struct ReadResponse {
     pub msn: Msn,
     /// Whether it was built before.
     pub again: bool,
-    /// Where its payload is.
+    /// Where its payload is; of an atomic its original.
     pub va: u64,
     /// The peer's key of that memory.
     pub key: u32,
@@ -79,6 +106,8 @@ pub struct Reread {
 /// A READ that is kept, and what is left to be sent of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Slot {
+    /// READ request, or which atomic.
+    operation: Opcode,
     asked: ReadAsked,
     msn: Msn,
     next: Psn,
@@ -88,6 +117,19 @@ struct Slot {
 }
 
 impl Slot {
+    /// Whether a later request repeats this one. An atomic is known by its PSN, as it is to Linux.
+    fn is_repeated_by(&self, operation: Opcode, asked: &ReadAsked, mtu: u32) -> bool {
+        self.operation == operation
+            && match operation {
+                Opcode::RC_READ_REQUEST => self.asked.is_repeated_by(asked, mtu),
+                _ => self.asked.psn == asked.psn,
+            }
+    }
+
+    fn is_atomic(&self) -> bool {
+        self.operation != Opcode::RC_READ_REQUEST
+    }
+
     /// Has it answered from where `asked` begins.
     const fn restart(&mut self, asked: &ReadAsked) {
         self.next = asked.psn;
@@ -100,6 +142,7 @@ impl Slot {
 /// Kept READs that are still to be compared with one that is asked again, the newest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Search {
+    operation: Opcode,
     asked: ReadAsked,
     index: u8,
     left: u8,
@@ -120,30 +163,27 @@ impl ReadSlots {
         }
     }
 
-    /// Whether READs are served.
-    pub(super) const fn serves(&self) -> bool {
-        !self.slots.is_empty()
-    }
-
     const fn slot_of(&self, index: u8) -> usize {
         index as usize % self.slots.len()
     }
 }
 
 impl ResponderQp {
-    /// The request for a READ that is kept, `back` READs ago, 1 or more; the flags that it came with are not kept.
+    /// The request for a READ or an atomic that is kept, `back` of them ago, 1 or more; the flags that it came with, and
+    /// what an atomic does, are not kept.
     pub fn asked(&self, back: u8) -> Option<Arrival> {
         let reads = &self.context.reads;
         let kept = (1..=reads.kept).contains(&back);
         let at = kept.then(|| self.reads.slot_of(reads.head.wrapping_sub(back) % INDEXES))?;
+        let slot = &self.reads.slots[at];
         let ReadAsked {
             psn,
             va,
             rkey,
             bytes,
-        } = self.reads.slots[at].asked;
+        } = slot.asked;
         Some(Arrival {
-            operation: Opcode::RC_READ_REQUEST.0,
+            operation: slot.operation.0,
             psn,
             access: true,
             va,
@@ -157,16 +197,31 @@ impl ResponderQp {
         mtu_bytes(self.context.configuration.mtu)
     }
 
-    /// Takes a READ of a QP that is ready.
+    /// Whether a request is one that is answered with data, at a QP that serves these.
+    pub(super) fn answers_with_data(&self, arrival: &Arrival) -> bool {
+        let asked = [
+            Opcode::RC_READ_REQUEST,
+            Opcode::RC_CMP_SWAP,
+            Opcode::RC_FETCH_ADD,
+        ];
+        !self.reads.slots.is_empty() && asked.contains(&Opcode(arrival.operation))
+    }
+
+    /// Takes a READ or an atomic of a QP that is ready.
     pub(super) fn read_request(&mut self, arrival: &Arrival) -> ResponderStep {
         let ahead = arrival.psn.ahead_of(self.context.expected_psn);
         if ahead > 0 {
             return self.gap();
         }
         let reads = &mut self.context.reads;
-        let asked = ReadAsked::of(arrival);
+        let operation = Opcode(arrival.operation);
+        let mut asked = ReadAsked::of(arrival);
+        if operation != Opcode::RC_READ_REQUEST {
+            asked.bytes = ATOMIC_BYTES;
+        }
         if ahead < 0 {
             self.reads.search = (reads.kept > 0).then(|| Search {
+                operation,
                 asked,
                 index: reads.head.wrapping_sub(1) % INDEXES,
                 left: reads.kept,
@@ -176,7 +231,7 @@ impl ResponderQp {
                 ..ResponderNote::Duplicate.into()
             };
         }
-        if let Some(fault) = self.fault_of_read(arrival) {
+        if let Some(fault) = self.fault_of_read(arrival, &asked) {
             return self.refuse(fault);
         }
         let mtu = self.mtu();
@@ -186,29 +241,45 @@ impl ResponderQp {
         if reads.head == reads.done {
             reads.top_psn = arrival.psn;
         }
-        let at = self.reads.slot_of(reads.head);
+        let (at, index) = (self.reads.slot_of(reads.head), reads.head);
         reads.head = (reads.head + 1) % INDEXES;
         reads.kept = (reads.kept + 1).min(self.reads.slots.len() as u8);
         reads.again &= !(1 << at);
         let slot = &mut self.reads.slots[at];
+        slot.operation = operation;
         slot.asked = asked;
         slot.msn = context.msn;
         slot.restart(&asked);
+        match slot.is_atomic() {
+            true => reads.performing |= bit(index),
+            false => reads.performing &= !bit(index),
+        }
+        let place = slot.is_atomic().then(|| Place {
+            va: asked.va,
+            key: asked.rkey,
+            remote: true,
+            bytes: ATOMIC_BYTES as u16,
+        });
         ResponderStep {
-            accepts_read: true,
+            place,
+            accepts_read: Some(index % 16),
             ..ResponderNote::Accepted.into()
         }
     }
 
-    fn fault_of_read(&self, arrival: &Arrival) -> Option<Fault> {
-        let bytes = arrival.dma_len;
-        let too_long = is_too_long(bytes, self.mtu());
+    fn fault_of_read(&self, arrival: &Arrival, asked: &ReadAsked) -> Option<Fault> {
+        let is_read = Opcode(arrival.operation) == Opcode::RC_READ_REQUEST;
+        let too_long = is_too_long(asked.bytes, self.mtu());
         let reads = &self.context.reads;
         let full = usize::from(reads.behind(reads.done)) == self.reads.slots.len();
         if self.context.under_way || full || too_long || arrival.payload_bytes > 0 {
             return Some(Fault::Invalid);
         }
-        (bytes > 0 && !arrival.access).then_some(Fault::Access)
+        if asked.bytes > 0 && !arrival.access {
+            return Some(Fault::Access);
+        }
+        let aligned = is_read || asked.va.is_multiple_of(ATOMIC_BYTES.into());
+        (!aligned).then_some(Fault::Invalid)
     }
 
     /// Compares a kept READ with the one that is asked again. `None` if there is none to be looked for.
@@ -217,11 +288,11 @@ impl ResponderQp {
         let mtu = self.mtu();
         let at = self.reads.slot_of(search.index);
         let mut step = ResponderStep::from(ResponderNote::None);
-        if self.reads.slots[at]
-            .asked
-            .is_repeated_by(&search.asked, mtu)
-        {
-            self.reads.slots[at].restart(&search.asked);
+        let slot = &mut self.reads.slots[at];
+        if slot.is_repeated_by(search.operation, &search.asked, mtu) {
+            if !slot.is_atomic() {
+                slot.restart(&search.asked);
+            }
             let reads = &mut self.context.reads;
             if reads.behind(search.index) > reads.behind(reads.done) {
                 reads.again |= 1 << at;
@@ -242,6 +313,18 @@ impl ResponderQp {
         Some(step)
     }
 
+    /// Notes what the host found when it performed an atomic.
+    pub(super) fn returned(&mut self, returned: Original) -> ResponderStep {
+        let reads = &mut self.context.reads;
+        if !reads.performs(returned.index) {
+            return ResponderNote::Ignored.into();
+        }
+        reads.performing &= !bit(returned.index);
+        let at = self.reads.slot_of(returned.index);
+        self.reads.slots[at].va = returned.original;
+        ResponderNote::None.into()
+    }
+
     /// Notes that all that came before the next READ is in memory.
     pub(super) fn settle(&mut self) -> ResponderStep {
         if self.context.state == QpState::Closed {
@@ -257,7 +340,8 @@ impl ResponderQp {
         let mtu = self.mtu();
         let context = &mut self.context;
         let reads = &mut context.reads;
-        if !reads.answerable() {
+        let failed = context.state == QpState::Error;
+        if !reads.answerable(failed) {
             return ResponderNote::NothingOwed.into();
         }
         // The oldest slot is the one that the next READ takes.
@@ -266,16 +350,23 @@ impl ResponderQp {
         let again = oldest.into_iter().find(|slot| reads.again >> slot & 1 != 0);
         let at = again.unwrap_or(self.reads.slot_of(reads.done));
         let slot = &mut self.reads.slots[at];
-        if context.state == QpState::Error && slot.next.ahead_of(context.expected_psn) >= 0 {
+        if failed && slot.next.ahead_of(context.expected_psn) >= 0 {
             // The QP has failed in front of it.
             reads.done = reads.head;
             reads.again = 0;
             return ResponderNote::NothingOwed.into();
         }
-        let bytes = slot.left.min(mtu);
-        let last = slot.left <= mtu;
+        if again.is_none() && reads.performs(reads.done) {
+            return ResponderNote::NothingOwed.into();
+        }
+        let atomic = slot.is_atomic();
+        let bytes = if atomic { 0 } else { slot.left.min(mtu) };
+        let last = atomic || slot.left <= mtu;
         let response = ReadResponse {
-            opcode: opcode(slot.begun, last),
+            opcode: match atomic {
+                true => Opcode::RC_ATOMIC_ACK,
+                false => opcode(slot.begun, last),
+            },
             psn: slot.next,
             msn: slot.msn,
             again: slot.next.ahead_of(reads.top_psn) < 0,
@@ -283,12 +374,14 @@ impl ResponderQp {
             key: slot.asked.rkey,
             bytes: bytes as u16,
         };
-        slot.next = slot.next.advance(1);
-        slot.va = slot.va.wrapping_add(bytes.into());
-        slot.left -= bytes;
-        slot.begun = true;
         if !response.again {
-            reads.top_psn = slot.next;
+            reads.top_psn = slot.next.advance(1);
+        }
+        if !atomic {
+            slot.next = slot.next.advance(1);
+            slot.va = slot.va.wrapping_add(bytes.into());
+            slot.left -= bytes;
+            slot.begun = true;
         }
         match again {
             Some(_) if last => reads.again &= !(1 << at),

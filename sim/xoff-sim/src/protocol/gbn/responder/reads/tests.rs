@@ -36,7 +36,7 @@ impl ResponderQp {
     /// Takes a READ, and looks for the one that it repeats; whether it was accepted, or is answered again.
     fn asks(&mut self, arrival: Arrival) -> (ResponderNote, bool) {
         let mut step = self.step(ResponderEvent::Packet(arrival));
-        let (note, mut found) = (step.note, step.accepts_read);
+        let (note, mut found) = (step.note, step.accepts_read.is_some());
         while step.walk {
             step = self.step(ResponderEvent::Walk);
             found |= step.reread.is_some();
