@@ -52,7 +52,7 @@ module payload_writer
 
     input logic              unbar_i,     // the responder has taken REFUSE of the QP
     input logic [QpBits-1:0] unbar_qp_i,
-    input logic              forget_i,    // the QP was closed: clears its bits of barred_q and spoilt_q
+    input logic              forget_i,    // the QP was closed: clears its bits
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                      step_valid_i,
@@ -167,7 +167,8 @@ module payload_writer
   // this until the completion of the message (spoilt).
   logic [Qps-1:0] barred_q, spoilt_q;
   logic [Qps-1:0] dead_q;  // a READ response was refused
-  logic write, writable, invalidates, held, refused, returned, barred, spoilt;
+  logic [Qps-1:0] twice_q;  // two refusals of the QP are on their way
+  logic write, writable, invalidates, held, refused, returned, barred, bars_again, spoilt;
   beats_t beats;
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
@@ -175,7 +176,10 @@ module payload_writer
   assign rounded = step_q[1].payload_bytes + payload_bytes_t'(DataBytes - 1);
   assign beats = beats_t'(rounded[$left(rounded):BeatBits]);
   assign returned = step_q[1].returned;
-  assign barred = returned ? dead_q[qp_q[1]] : barred_q[qp_q[1]];
+  // A READ response that was stepped before the QP was barred comes before what barred it: it is sent, or refused by
+  // itself. Later ones wait for REFUSE.
+  assign barred = returned ? dead_q[qp_q[1]] : barred_q[qp_q[1]] && !step_q[1].responds;
+  assign bars_again = bars_o && barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
   assign writable = allowed || !(step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0));
@@ -209,16 +213,22 @@ module payload_writer
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       barred_q <= '0;
+      twice_q  <= '0;
       spoilt_q <= '0;
       dead_q   <= '0;
     end else begin
       // What is refused in the cycle of REFUSE was stepped before it.
       if (refused && !returned) barred_q[qp_q[1]] <= 1'b1;
       if (unwritten_o) dead_q[qp_q[1]] <= 1'b1;
-      if (unbar_i) barred_q[unbar_qp_i] <= 1'b0;
+      if (bars_again && !(unbar_i && unbar_qp_i == qp_q[1])) twice_q[qp_q[1]] <= 1'b1;
+      if (unbar_i && !(bars_again && unbar_qp_i == qp_q[1])) begin
+        twice_q[unbar_qp_i]  <= 1'b0;
+        barred_q[unbar_qp_i] <= twice_q[unbar_qp_i];
+      end
       if (asked_q[1] && !returned) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
       if (forget_i) begin
         barred_q[forget_qp_i] <= 1'b0;
+        twice_q[forget_qp_i]  <= 1'b0;
         spoilt_q[forget_qp_i] <= 1'b0;
         dead_q[forget_qp_i]   <= 1'b0;
       end

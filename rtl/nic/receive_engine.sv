@@ -17,7 +17,8 @@
 //   while a packet of the other kind is taken.
 // - An atomic goes to the host when all writes in front of it were taken, and what it found comes back as an event of
 //   its QP. At most `AtomicsOut` are at the host.
-// - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it. Its memory is
+// - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it; none is begun
+//   while a refusal of its QP waits for its step. Its memory is
 //   checked as that of a write is, and a refusal is told in the same way. No ACK or NAK of a QP is granted while one of
 //   its responses is to be sent, here or behind (`sending_i`): none goes past a response.
 //
@@ -179,6 +180,7 @@ module receive_engine
   logic [QpBits-1:0] qp, grant_qp;
   logic grant_valid, may_take, packet_wish, refuse_valid;
   logic settled_valid, behind_read;
+  logic [Qps-1:0] barred;
   logic [QpBits-1:0] refuse_qp, settled_qp;
   refusal_t refusal;
   logic [4:0] refusals;  // that wait
@@ -229,7 +231,7 @@ module receive_engine
   assign wish[FromFail] = fail_valid_i && room;
   assign wish[FromRefuse] = refuse_valid && room;
   assign wish[FromSettle] = settled_valid;
-  assign wish[FromRead] = read_valid_i;
+  assign wish[FromRead] = read_valid_i && !barred[read_qp_i];
   assign wish[FromHost] = performed_valid;
 
   round_robin_arbiter #(
@@ -503,7 +505,6 @@ module receive_engine
   end
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
-  logic [Qps-1:0] barred;
 
   payload_writer #(
       .DataBytes  (DataBytes),
@@ -794,7 +795,7 @@ module receive_engine
       event_o[CountNaksOut]    = response.syndrome == SyndromeSequence;
       event_o[CountRnrNaksOut] = response.syndrome[7:5] == SyndromeRnr[7:5];
     end
-    if (read_valid) event_o[CountAnswersOut] = !barred[step_qp];
+    if (read_valid) event_o[CountAnswersOut] = 1'b1;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&

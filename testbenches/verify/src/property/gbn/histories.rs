@@ -431,13 +431,13 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
     events
 }
 
-/// Draws a READ of which a response gets lost, which is asked again, and what comes then.
+/// Draws a READ or an atomic of which a response gets lost, which is asked again, and what comes then.
 fn lost_response(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     let returns = |offset, odd| Event::Returns { qp, offset, odd };
     let mut events = vec![
         Event::Post {
             qp,
-            kind: 5,
+            kind: draw.one_of(&[5, 5, 6, 7]),
             packets: draw.within(2, 5) as u32,
             less: draw.any_length(13) as u16,
             signaled: draw.once_in(2),
@@ -464,6 +464,14 @@ fn lost_response(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
             draw.one_of(&[0, 0, 0, 1, -1]),
             draw.one_of(&[0, 0, 0, 0, 1, 2, 3, 5, 6]),
         ));
+    }
+    if draw.once_in(3) {
+        events.push(Event::Answer {
+            qp,
+            at: Anchor::Una,
+            offset: 0,
+            syndrome: draw.one_of(&[0x21, 0x61, 0x62, 0x63]),
+        });
     }
     events
 }
