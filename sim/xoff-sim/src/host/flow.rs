@@ -160,8 +160,10 @@ pub struct Sender {
     posted: u64,
     /// For each message that is posted and not complete, when it was due to be posted.
     open: VecDeque<Time>,
-    /// Cycle before which nothing is posted: that of the completion that made room.
+    /// Cycle before which nothing is posted.
     unblocked: Cycles,
+    /// When completions were seen that made room which is not used yet.
+    room: VecDeque<Cycles>,
     delivered: Vec<Delivered>,
     failed: Option<Status>,
     flushed: u64,
@@ -182,6 +184,7 @@ impl Sender {
             posted: 0,
             open: VecDeque::new(),
             unblocked: Cycles(0),
+            room: VecDeque::new(),
             delivered: Vec::new(),
             failed: None,
             flushed: 0,
@@ -246,7 +249,18 @@ impl Sender {
             return None;
         }
         let gates = self.let_through()?;
-        Some(clock.edge_from(self.due()).max(self.unblocked).max(gates))
+        let due = clock.edge_from(self.due()).max(self.unblocked);
+        Some(due.max(self.room_from()).max(gates))
+    }
+
+    /// When there is room for a message, if fewer than may be are open: each completion makes room for one. Messages
+    /// that were never open have it from the start.
+    fn room_from(&self) -> Cycles {
+        let used = self.open.len() + self.room.len();
+        match self.room.front() {
+            Some(seen) if used >= self.config.outstanding as usize => *seen,
+            _ => Cycles(0),
+        }
     }
 
     /// The next work request. [`posted`](Self::posted) is called once the NIC has taken it.
@@ -295,6 +309,9 @@ impl Sender {
             at
         };
         self.open.push_back(due);
+        if self.open.len() + self.room.len() > self.config.outstanding as usize {
+            self.room.pop_front();
+        }
         self.posted += 1;
         for (_, gate) in &mut self.allowances {
             gate.posted(self.posted);
@@ -314,7 +331,7 @@ impl Sender {
             self.failed.get_or_insert(status);
             self.flushed += 1;
         }
-        self.unblocked = self.unblocked.max(at.0);
+        self.room.push_back(at.0);
         id == expected
     }
 
@@ -378,6 +395,8 @@ pub struct Receiver {
     completed: u64,
     /// Cycle before which nothing is posted.
     unblocked: Cycles,
+    /// When completions were seen that made room for buffers which are not posted yet.
+    room: VecDeque<Cycles>,
     /// Number of messages that have been written completely.
     whole: u64,
     /// Bytes of the next message that have been written, from its start.
@@ -402,6 +421,7 @@ impl Receiver {
             posted: 0,
             completed: 0,
             unblocked: Cycles(0),
+            room: VecDeque::new(),
             whole: 0,
             covered: 0,
             failed: None,
@@ -462,7 +482,12 @@ impl Receiver {
             && more
             && open < self.buffers.into()
             && self.failed.is_none())
-        .then_some(self.unblocked)
+        .then(|| match self.room.front() {
+            Some(seen) if open + self.room.len() as u64 >= self.buffers.into() => {
+                self.unblocked.max(*seen)
+            }
+            _ => self.unblocked,
+        })
     }
 
     /// Whether the QP is connected and all buffers that are kept posted are.
@@ -487,6 +512,10 @@ impl Receiver {
 
     pub(super) fn posted(&mut self) {
         self.posted += 1;
+        let open = self.posted - self.completed;
+        if open + self.room.len() as u64 > self.buffers.into() {
+            self.room.pop_front();
+        }
     }
 
     /// Takes the completion of a buffer. Returns false when it is not the one expected, or its message has not been
@@ -494,7 +523,7 @@ impl Receiver {
     pub(super) fn completed(&mut self, id: u64, status: Status, length: u32, seen: Cycles) -> bool {
         let expected = self.completed;
         self.completed += 1;
-        self.unblocked = seen;
+        self.room.push_back(seen);
         if status != Status::Success {
             self.failed.get_or_insert(status);
             return id == expected;

@@ -550,8 +550,8 @@ impl Host {
         match right {
             true => Ok(()),
             false => Err(format!(
-                "{bytes} bytes at {va:#x} with key {key:#x} are read: no work request and no region for READs has that \
-                 memory and key"
+                "a DMA read or an atomic of {bytes} bytes at {va:#x} with key {key:#x}: no work request and no region \
+                 for READs has that memory and key"
             )),
         }
     }

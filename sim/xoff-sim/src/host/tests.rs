@@ -128,6 +128,35 @@ fn wrong_bytes_and_lost_pieces_show() {
     assert!(cut[1].errors().completions > 0);
 }
 
+/// Each completion makes room for one message, from when it is seen: a later one does not put that off.
+#[test]
+fn a_completion_makes_room_when_it_is_seen() {
+    let [mut a, mut b] = hosts(&config(WorkKind::SEND));
+    let latency = a.pcie.latency().0;
+    for _ in 0..2 {
+        a.work_taken(a.next_work().unwrap());
+    }
+    assert_eq!(a.next_work(), None);
+    // The doorbell crosses the bus, too.
+    for at in [1_000, 1_010] {
+        a.complete(Cycles(at), 7, &completion(false, (at - 1_000) / 10, 0));
+    }
+    for at in [1_000, 1_010] {
+        assert_eq!(a.next_work(), Some(Cycles(at + 2 * latency)));
+        a.work_taken(Cycles(at + 2 * latency));
+    }
+    assert_eq!(a.next_work(), None);
+    while let Some(now) = b.next_recv() {
+        assert_eq!(now, Cycles(latency));
+        b.recv_taken();
+    }
+    for at in [1_000, 1_010] {
+        b.complete(Cycles(at), 9, &completion(true, (at - 1_000) / 10, 0));
+    }
+    // The fifth message is the last one.
+    assert_eq!(b.next_recv(), Some(Cycles(1_000 + 2 * latency)));
+}
+
 #[test]
 fn an_interval_paces_posts() {
     let mut paced = config(WorkKind::WRITE);
