@@ -18,6 +18,7 @@ const NAK_BYTES: u64 = 62 + 24;
 /// Packets that the NIC sends after the NAK has come: those that were selected for the wire before (rtl/nic/README.md).
 const SELECTED: f64 = 2.0;
 
+/// SENDs in one direction and READs in the other.
 #[test]
 fn livelock_on_the_rtl() {
     // 400 kB are 391 packets, more than any W leaves of 256.
@@ -25,11 +26,14 @@ fn livelock_on_the_rtl() {
     let mut settings: Vec<(&str, &str)> =
         short.iter().map(|key| (key.as_str(), "400 KB")).collect();
     settings.push(("duration", "1 ms"));
-    let summary = summary("livelock", &settings);
-    let metrics = &summary.metrics;
-    assert_eq!(metrics["messages.go_back_0"], 0.0);
-    assert!(metrics["wire_utilization.a0.0"] >= 0.95);
-    assert!(metrics["messages.go_back_n"] >= 8.0, "{metrics:?}");
+    for (variant, full) in [("base", "a0"), ("read", "b0")] {
+        let settings = [settings.as_slice(), &[("variant", variant)]].concat();
+        let summary = summary("livelock", &settings);
+        let metrics = &summary.metrics;
+        assert_eq!(metrics["messages.go_back_0"], 0.0);
+        assert!(metrics[format!("wire_utilization.{full}.0").as_str()] >= 0.95);
+        assert!(metrics["messages.go_back_n"] >= 7.0, "{metrics:?}");
+    }
 }
 
 #[test]
