@@ -268,7 +268,7 @@ impl Requests {
         if number > least {
             self.missing();
         }
-        if sure {
+        if sure && !lossy {
             self.sure = number + 1;
         }
         if number == most {

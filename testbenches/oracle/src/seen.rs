@@ -152,7 +152,8 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         else {
             return;
         };
-        if !packet.icrc || packet.opcode == CNP {
+        // A datagram with a wrong header checksum is discarded (RFC 1122, 3.2.1.2).
+        if !packet.icrc || !packet.checksum || packet.opcode == CNP {
             return;
         }
         let place = Place {
@@ -165,7 +166,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         };
         // What the ICRC does not cover may still make the NIC drop it.
         let sent = peer.and_then(|peer| peer.path.as_ref());
-        end.lossy |= !packet.checksum || sent != Some(&packet.path);
+        end.lossy |= sent != Some(&packet.path);
         if packet.is_response() {
             let way = &mut connection.ways[side];
             let number = (way.requests).responded(place.at, &packet, &way.messages, end.lossy);

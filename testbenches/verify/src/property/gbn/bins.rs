@@ -217,8 +217,8 @@ axis! {
 }
 
 axis! {
-    /// Whether the QP waits for the rest of a READ, which it has asked for again.
-    pub enum Resumed, "READ" { Whole "from its beginning", Rest "from its inside" }
+    /// Whether an answer begins there in the inside of a READ, because it was asked for again.
+    pub enum Resumed, "place" { Whole "as it was asked first", Rest "where its rest begins" }
 }
 
 /// Packets of the requester.
@@ -490,8 +490,8 @@ impl Binned for Requesting {
                     note => unreachable!("a response does not make {note:?}"),
                 };
                 let resumed = match before.asking.resumed {
-                    None => Resumed::Whole,
-                    Some(_) => Resumed::Rest,
+                    Some(psn) if psn == returned.psn => Resumed::Rest,
+                    _ => Resumed::Whole,
                 };
                 bins.hit(&RESPONSES, (opcode, came));
                 if came == Came::Taken {

@@ -460,6 +460,10 @@ fn lost_response(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
     }
     events.push(Event::Send { qp, times: 2 });
     for _ in 0..draw.within(1, 4) {
+        // With a syndrome that none has; it changes nothing.
+        if draw.once_in(4) {
+            events.push(returns(0, 6));
+        }
         events.push(returns(
             draw.one_of(&[0, 0, 0, 1, -1]),
             draw.one_of(&[0, 0, 0, 0, 1, 2, 3, 5, 6]),
