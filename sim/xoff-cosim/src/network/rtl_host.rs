@@ -781,6 +781,10 @@ impl<D: Driver> Node for RtlHost<D> {
         40
     }
 
+    fn weight(&self) -> u32 {
+        1_000
+    }
+
     fn sending_since(&self, _port: PortId) -> Option<Time> {
         self.state.tx.sending_since()
     }

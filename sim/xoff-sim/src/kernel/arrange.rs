@@ -20,7 +20,7 @@ const LONGER: u64 = 4;
 
 /// The longest window, for networks without links and for parts without a link between them: observers are called after
 /// each window.
-const LONGEST: Duration = Duration::from_ms(1);
+pub(super) const LONGEST: Duration = Duration::from_ms(1);
 
 /// A link, by the numbers of the nodes at its ends.
 #[derive(Debug, Clone, Copy)]
@@ -29,12 +29,11 @@ pub(super) struct Span {
     pub(super) latency: Duration,
 }
 
-/// Groups the nodes 0 to `number - 1`. Returns the whole as one group, and the numbers of the nodes in the order in
-/// which they have to lie in memory.
-pub(super) fn arrange(number: u32, links: &[Span]) -> (Group, Vec<u32>) {
-    let nodes: Vec<u32> = (0..number).collect();
+/// Groups `nodes`, which are sorted, with the links among them. Returns the whole as one group, and the numbers of the
+/// nodes in the order in which they have to lie in memory.
+pub(super) fn arrange(nodes: &[u32], links: &[Span]) -> (Group, Vec<u32>) {
     let mut order = Vec::with_capacity(nodes.len());
-    let whole = group(&nodes, links, &mut order);
+    let whole = group(nodes, links, &mut order);
     (whole, order)
 }
 
@@ -82,7 +81,7 @@ fn group(nodes: &[u32], links: &[Span], order: &mut Vec<u32>) -> Group {
 
 /// Gives each node the number of its part, so that links between two parts have a latency of at least `cut`. Parts are
 /// numbered in the order of their first nodes. Returns also how many there are.
-fn divide(nodes: &[u32], links: &[Span], cut: Duration) -> (Vec<u32>, u32) {
+pub(super) fn divide(nodes: &[u32], links: &[Span], cut: Duration) -> (Vec<u32>, u32) {
     let mut together = UnionFind::new(nodes.len());
     for link in links.iter().filter(|link| link.latency < cut) {
         let [a, b] = link.ends.map(|end| index(nodes, end));
@@ -102,7 +101,7 @@ fn divide(nodes: &[u32], links: &[Span], cut: Duration) -> (Vec<u32>, u32) {
 }
 
 /// The index of a node among `nodes`, which are sorted.
-fn index(nodes: &[u32], node: u32) -> usize {
+pub(super) fn index(nodes: &[u32], node: u32) -> usize {
     nodes
         .binary_search(&node)
         .expect("links are among these nodes")
@@ -120,7 +119,8 @@ mod tests {
     }
 
     fn text(number: u32, links: &[Span]) -> String {
-        let (whole, order) = arrange(number, links);
+        let nodes: Vec<u32> = (0..number).collect();
+        let (whole, order) = arrange(&nodes, links);
         format!("{whole} of {order:?}")
     }
 

@@ -91,7 +91,7 @@ pub(super) struct NodePort {
     /// When the last bit of the node's last frame left it.
     last_sent: Time,
     /// When the gap behind the node's last frame ends, if nobody else's was in its way.
-    line_free: Time,
+    pub(super) line_free: Time,
 }
 
 impl NodePort {

@@ -63,7 +63,7 @@ pub(super) struct Group {
     /// What it costs to run each part through a window.
     costs: Vec<u32>,
     /// Frames to nodes outside of the group, with the places of these.
-    outbox: Vec<(u32, Arrival)>,
+    pub(super) outbox: Vec<(u32, Arrival)>,
     /// Records of the group's nodes.
     pub(super) records: Vec<Record>,
     /// The parts that are due in a window, and the sums of their costs. Kept so that their allocations are.
@@ -191,7 +191,13 @@ impl Group {
     }
 
     /// Delivers a frame to the node at a place, or puts it in the outbox if that node is not in this group.
-    fn deliver<N: Node>(&mut self, nodes: &mut [NodeContext<N>], to: u32, arrival: Arrival) {
+    #[inline]
+    pub(super) fn deliver<N: Node>(
+        &mut self,
+        nodes: &mut [NodeContext<N>],
+        to: u32,
+        arrival: Arrival,
+    ) {
         let Some(part) = self.starts.part(to) else {
             return self.outbox.push((to, arrival));
         };

@@ -95,6 +95,11 @@ impl Injection {
         frame
     }
 
+    /// Takes what an injection into this wire has done in another part of the network.
+    pub(super) const fn see(&mut self, counters: InjectionCounters) {
+        self.counters = counters;
+    }
+
     /// What the injection has done so far.
     pub const fn counters(&self) -> InjectionCounters {
         self.counters

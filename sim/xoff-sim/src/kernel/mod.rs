@@ -18,6 +18,10 @@
 //! | `wakes` | when each part of a group has something to do |
 //! | [`digest`] | [`Digest`]: every frame at every port with its times, in 64 bits |
 //! | [`injection`] | [`Injection`]: frames put on a wire from outside |
+//! | [`exchange`] | [`Exchange`]: the way between parts of a network in several threads or processes |
+//! | `partition` | which part has which nodes |
+//! | [`part`] | the run of a part: its windows, and what it exchanges with the others |
+//! | [`shown`] | [`ShownPorts`]: what a part shows of its nodes |
 //! | [`prefetch`] | hints to the processor about memory that the next nodes will read |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
 //!
@@ -28,11 +32,15 @@ mod awake;
 pub mod builder;
 mod context;
 pub mod digest;
+pub mod exchange;
 mod group;
 pub mod injection;
 pub mod network;
 pub mod node;
+pub mod part;
+mod partition;
 pub mod prefetch;
+pub mod shown;
 pub mod tap;
 mod wakes;
 
@@ -40,9 +48,12 @@ pub use crate::frame::{self, Frame};
 pub use builder::{BuildError, NetworkBuilder};
 pub use context::PortCounters;
 pub use digest::Digest;
+pub use exchange::{Channels, Exchange, ExchangeError};
 pub use injection::{Injection, InjectionCounters};
 pub use network::Network;
 pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};
+pub use part::ExchangeCounters;
+pub use shown::ShownPorts;
 pub use tap::{Direction, Record};
 
 #[cfg(test)]

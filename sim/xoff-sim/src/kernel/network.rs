@@ -10,6 +10,7 @@ use super::awake::Awake;
 use super::context::NodeContext;
 use super::group::{Group, Threads};
 use super::injection::Origin;
+use super::part::Part;
 use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
@@ -21,10 +22,10 @@ use crate::time::{Duration, Time};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Network<N> {
     /// In the order that `groups` need.
-    nodes: Vec<NodeContext<N>>,
+    pub(super) nodes: Vec<NodeContext<N>>,
     /// Where each node is in `nodes`.
-    places: Vec<u32>,
-    now: Time,
+    pub(super) places: Vec<u32>,
+    pub(super) now: Time,
     /// No window is longer.
     limit: Duration,
     /// The cost of a window from which on it runs on several threads.
@@ -34,7 +35,13 @@ pub struct Network<N> {
     threads: Option<Arc<AtomicU32>>,
     /// Absent until the first run, and after a checkpoint.
     #[serde(skip)]
-    groups: Option<Group>,
+    pub(super) groups: Option<Group>,
+    /// Absent: all nodes run here.
+    #[serde(skip)]
+    pub(super) part: Option<Part>,
+    /// How many nodes run here, once they are grouped: they are the first in `nodes`.
+    #[serde(skip)]
+    pub(super) own: usize,
 }
 
 /// Default of `parallel_from`. Using threads costs some microseconds a window, so below this cost it would be slower.
@@ -50,13 +57,23 @@ impl<N: Node> Network<N> {
             parallel_from: PARALLEL_FROM,
             threads: None,
             groups: None,
+            part: None,
+            own: 0,
         }
     }
 
-    /// Groups the nodes, and moves them so that those of a group are neighbours.
-    fn arrange(&mut self) -> Group {
-        let links: Vec<Span> = self.links().collect();
-        let (mut groups, order) = arrange(self.nodes.len() as u32, &links);
+    /// Groups the nodes that run here, and moves them so that those of a group are neighbours, before all others.
+    pub(super) fn arrange(&mut self, part: Option<&Part>) -> Group {
+        let has = |node: u32| part.is_none_or(|part| part.has(NodeId(node)));
+        let (own, others): (Vec<u32>, Vec<u32>) =
+            (0..self.nodes.len() as u32).partition(|node| has(*node));
+        let links = self.links();
+        let links: Vec<Span> = links
+            .filter(|link| link.ends.into_iter().all(has))
+            .collect();
+        let (mut groups, mut order) = arrange(&own, &links);
+        self.own = own.len();
+        order.extend(others);
         for (place, node) in (0..).zip(order) {
             self.places[node as usize] = place;
         }
@@ -68,12 +85,28 @@ impl<N: Node> Network<N> {
                 out.place = places[out.to.0 as usize];
             }
         }
-        groups.ask(&self.nodes);
+        groups.ask(&self.nodes[..self.own]);
         groups
     }
 
+    /// Runs only what `part` has from now on.
+    pub(super) fn set_part(&mut self, part: Part) {
+        self.part = Some(part);
+        self.groups = None;
+    }
+
+    /// Whether a node runs here. If not, only what was [shown](super::ShownPorts) of it is known.
+    pub fn has(&self, node: NodeId) -> bool {
+        self.part.as_ref().is_none_or(|part| part.has(node))
+    }
+
+    /// Panics unless a node runs here: a change of another one would be lost.
+    fn own(&self, node: NodeId) {
+        assert!(self.has(node), "node {} runs in another part", node.0);
+    }
+
     /// The links, each in both directions, with the latencies that windows go by.
-    fn links(&self) -> impl Iterator<Item = Span> {
+    pub(super) fn links(&self) -> impl Iterator<Item = Span> {
         self.nodes.iter().flat_map(|node| {
             let outgoing = node.ports.iter().filter_map(|port| port.out.as_ref());
             outgoing.map(|out| Span {
@@ -83,11 +116,11 @@ impl<N: Node> Network<N> {
         })
     }
 
-    fn at(&self, node: NodeId) -> &NodeContext<N> {
+    pub(super) fn at(&self, node: NodeId) -> &NodeContext<N> {
         &self.nodes[self.places[node.0 as usize] as usize]
     }
 
-    fn at_mut(&mut self, node: NodeId) -> &mut NodeContext<N> {
+    pub(super) fn at_mut(&mut self, node: NodeId) -> &mut NodeContext<N> {
         &mut self.nodes[self.places[node.0 as usize] as usize]
     }
 
@@ -131,40 +164,39 @@ impl<N: Node> Network<N> {
     /// Notes that a node was changed from outside.
     fn changed(&mut self, node: NodeId) {
         if let Some(groups) = &mut self.groups {
-            groups.changed(self.places[node.0 as usize], &self.nodes);
+            groups.changed(self.places[node.0 as usize], &self.nodes[..self.own]);
         }
     }
 
     /// Runs until `end` (exclusive). `observe` receives the records of tapped ports, window by window, in the order
     /// of time.
+    ///
+    /// Panics when it is a part of a network: that runs by [`run_part_until`](Self::run_part_until).
     pub fn run_until(&mut self, end: Time, mut observe: impl FnMut(&[Record])) {
+        assert!(self.part.is_none(), "a part runs by run_part_until");
         let awake = Awake::new();
-        let pool = rayon::current_num_threads() as u32;
-        let mut threads = Threads {
-            awake: &awake,
-            number: pool,
-            parallel_from: self.parallel_from,
-        };
-        let mut groups = self.groups.take().unwrap_or_else(|| self.arrange());
+        let mut groups = self.groups.take().unwrap_or_else(|| self.arrange(None));
         loop {
-            if let Some(at_most) = &self.threads {
-                threads.number = at_most.load(Ordering::Relaxed).clamp(1, pool);
-            }
+            let threads = self.threads(&awake);
             let Some(until) = groups.window(&mut self.nodes, end, threads) else {
                 break;
             };
             self.now = until;
-            let records = &mut groups.records;
-            if !records.is_empty() {
-                records.sort_by_key(|record| {
-                    (record.frame.end, record.node, record.port, record.direction)
-                });
-                observe(records);
-                records.clear();
-            }
+            show(&mut groups.records, &mut observe);
         }
         self.groups = Some(groups);
         self.now = self.now.max(end);
+    }
+
+    /// The threads that a window may use now.
+    pub(super) fn threads<'a>(&self, awake: &'a Awake) -> Threads<'a> {
+        let pool = rayon::current_num_threads() as u32;
+        let at_most = self.threads.as_ref();
+        Threads {
+            awake,
+            number: at_most.map_or(pool, |most| most.load(Ordering::Relaxed).clamp(1, pool)),
+            parallel_from: self.parallel_from,
+        }
     }
 
     /// Sets whether the frames of a port are passed to the observer of `run_until`, for captures. Panics when there
@@ -195,9 +227,10 @@ impl<N: Node> Network<N> {
     }
 
     /// Changes a node from outside, between two runs. Nothing that it is told to do may lie before
-    /// [`now`](Self::now).
+    /// [`now`](Self::now). The node has to run here, as for `exchange`, `faults_mut` and injections.
     pub fn update<R>(&mut self, node: NodeId, change: impl FnOnce(&mut N) -> R) -> R {
         // A node that had nothing to do was not run until now, and the change would take effect before now.
+        self.own(node);
         let now = self.now;
         self.at_mut(node).run(now, now);
         self.exchange(node, change)
@@ -206,6 +239,7 @@ impl<N: Node> Network<N> {
     /// Exchanges a node for one in the same state, such as one that was read from a checkpoint. The node is not run
     /// until [`now`](Self::now) first, as it is by [`update`](Self::update).
     pub fn exchange<R>(&mut self, node: NodeId, with: impl FnOnce(&mut N) -> R) -> R {
+        self.own(node);
         let context = self.at_mut(node);
         let result = with(&mut context.node);
         context.reschedule();
@@ -235,6 +269,7 @@ impl<N: Node> Network<N> {
 
     /// Mutable access to the faults of the link that starts at a port, for stating first PSNs.
     pub fn faults_mut(&mut self, node: NodeId, port: PortId) -> Option<&mut FaultInjector> {
+        self.own(node);
         let port = &mut self.at_mut(node).ports[usize::from(port.0)];
         port.out.as_mut().map(|out| &mut out.faults)
     }
@@ -261,6 +296,7 @@ impl<N: Node> Network<N> {
         port: PortId,
         frames: impl IntoIterator<Item = Frame>,
     ) {
+        self.own(node);
         let now = self.now;
         let context = self.at_mut(node);
         let out = context.ports[usize::from(port.0)].out.as_mut();
@@ -291,5 +327,15 @@ impl<N: Node> Network<N> {
     /// Number of frames on their way to a node.
     pub fn in_flight(&self, to: NodeId) -> usize {
         self.at(to).frames_on_their_way()
+    }
+}
+
+/// Shows records in the order of time, and removes them.
+pub(super) fn show(records: &mut Vec<Record>, observe: &mut impl FnMut(&[Record])) {
+    if !records.is_empty() {
+        records
+            .sort_by_key(|record| (record.frame.end, record.node, record.port, record.direction));
+        observe(records);
+        records.clear();
     }
 }

@@ -35,6 +35,12 @@ pub trait Node: Send {
         1
     }
 
+    /// What the node costs over a whole run, in units of a model NIC: 1 or more. It decides which nodes are in which
+    /// [part](super::Network::divided) of a network. A switch returns the number of its ports, an RTL NIC a thousand.
+    fn weight(&self) -> u32 {
+        1
+    }
+
     /// The earliest instant at which the node does something unless a frame arrives before. `None`: only a frame can
     /// wake it.
     ///

@@ -34,11 +34,11 @@ use crate::wire::MacAddr;
 /// that a fault rule duplicates is two frames.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Switch {
-    config: SwitchConfig,
-    buffer: SharedBuffer,
-    forwarding: Forwarding,
-    faults: FaultInjector,
-    ports: Vec<Port>,
+    pub(super) config: SwitchConfig,
+    pub(super) buffer: SharedBuffer,
+    pub(super) forwarding: Forwarding,
+    pub(super) faults: FaultInjector,
+    pub(super) ports: Vec<Port>,
     /// For each port the time of its egress side's next event, [`Time::MAX`] without one. They are apart from the
     /// ports because each step looks at all of them.
     wakes: Vec<Time>,
@@ -54,12 +54,12 @@ pub struct Switch {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Port {
-    egress: Egress,
+pub(super) struct Port {
+    pub(super) egress: Egress,
     marking: Draws,
-    counters: PortCounters,
+    pub(super) counters: PortCounters,
     /// Whether its link is up.
-    up: bool,
+    pub(super) up: bool,
 }
 
 impl Switch {
@@ -351,6 +351,10 @@ impl Node for Switch {
     fn cost(&self) -> u32 {
         // A frame at each port takes about half a microsecond.
         (self.ports.len() as u32).div_ceil(2)
+    }
+
+    fn weight(&self) -> u32 {
+        self.ports.len() as u32
     }
 
     fn sending_since(&self, port: PortId) -> Option<Time> {
