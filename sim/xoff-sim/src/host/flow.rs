@@ -335,6 +335,25 @@ impl Sender {
         id == expected
     }
 
+    /// A copy that has only the messages behind the first `known` ones.
+    pub(super) fn tail(&self, known: usize) -> Self {
+        Self {
+            config: self.config.clone(),
+            open: self.open.clone(),
+            room: self.room.clone(),
+            delivered: self.delivered[known..].to_vec(),
+            allowances: self.allowances.clone(),
+            ..*self
+        }
+    }
+
+    /// Takes the state of `tail`, whose messages come behind those that are known here.
+    pub(super) fn follow(&mut self, tail: Self) {
+        let mut delivered = std::mem::take(&mut self.delivered);
+        delivered.extend_from_slice(&tail.delivered);
+        *self = Self { delivered, ..tail };
+    }
+
     /// When a message was due to be posted, if it was posted; of those that failed it is not known.
     pub fn due_at(&self, message: u64) -> Option<Time> {
         let message = usize::try_from(message).ok()?;
@@ -455,6 +474,25 @@ impl Receiver {
     /// [`Host::keep_arrivals`](super::Host::keep_arrivals) was called.
     pub fn arrivals(&self) -> &[Time] {
         self.arrivals.as_deref().unwrap_or_default()
+    }
+
+    /// A copy that has only the arrivals behind the first `known` ones.
+    pub(super) fn tail(&self, known: usize) -> Self {
+        Self {
+            config: self.config.clone(),
+            room: self.room.clone(),
+            arrivals: (self.arrivals.as_ref()).map(|arrivals| arrivals[known..].to_vec()),
+            ..*self
+        }
+    }
+
+    /// Takes the state of `tail`, whose arrivals come behind those that are known here.
+    pub(super) fn follow(&mut self, tail: Self) {
+        let mut arrivals = self.arrivals.take();
+        if let (Some(arrivals), Some(more)) = (&mut arrivals, &tail.arrivals) {
+            arrivals.extend_from_slice(more);
+        }
+        *self = Self { arrivals, ..tail };
     }
 
     /// Creates a receiver whose QP is not connected. It posts nothing until

@@ -7,6 +7,7 @@
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
 //! | [`working_set`] | [`WorkingSet`]: in which memory the messages of a flow lie, and in which order |
+//! | [`shown`] | [`HostKnown`]: what a host shows of itself to other parts of the network |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
 //! [`Host`] combines them behind a NIC's pins, in cycles of the NIC's clock. An RTL NIC calls it beat by beat
@@ -30,6 +31,7 @@ mod manual;
 pub mod memory;
 mod overlay;
 pub mod pcie;
+pub mod shown;
 pub mod stalls;
 #[cfg(test)]
 mod tests;
@@ -39,6 +41,7 @@ pub use flow::{Delivered, FlowConfig, Receiver, Sender};
 pub use gate::{End, GateConfig};
 pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
+pub use shown::HostKnown;
 pub use stalls::{Stalled, Stalls};
 pub use working_set::{Order, WorkingSet};
 

@@ -28,6 +28,22 @@ impl PauseLog {
         }
     }
 
+    /// A copy that has only the pauses behind those that were `known`, by class: all of them from then on.
+    pub fn tail(&self, known: &mut [usize; 8]) -> Self {
+        let of = |class: usize| self.ended[class][known[class]..].to_vec();
+        let ended = std::array::from_fn(of);
+        *known = self.ended.each_ref().map(Vec::len);
+        Self { ended, ..*self }
+    }
+
+    /// Takes the state of [`tail`](Self::tail), whose pauses come behind those that are here.
+    pub fn follow(&mut self, tail: Self) {
+        for (ended, more) in self.ended.iter_mut().zip(tail.ended) {
+            ended.extend(more);
+        }
+        (self.paused, self.since) = (tail.paused, tail.since);
+    }
+
     /// The classes that are paused now, one bit each.
     pub const fn paused(&self) -> u8 {
         self.paused

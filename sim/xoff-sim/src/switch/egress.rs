@@ -1,11 +1,12 @@
 //! The sending side of a port.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::scheduler::{Scheduler, Service};
+use super::shown::{HOLLOW_BYTES, hollow};
 use super::watchdog::{Decision, Watchdog};
 use crate::kernel::frame::FCS_BYTES;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
@@ -81,7 +82,98 @@ pub(super) struct Egress {
     pub(super) watchdog: Option<Watchdog>,
 }
 
+/// A port's sending side as it is [shown](super::shown): without the content of frames.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ShownEgress {
+    /// The queues that are not empty, each with its bytes by ingress port.
+    queues: Vec<(u8, Vec<(PortId, u64)>)>,
+    rates: ShownRates,
+    xoff: PauseSender,
+    watchdog: Option<Watchdog>,
+}
+
+/// What rates of a port's sending side are measured by.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ShownRates {
+    /// Start and end of the frame on the wire.
+    on_wire: Option<(Time, Time)>,
+    line_free: Time,
+    pauses: PauseReceiver,
+}
+
 impl Egress {
+    pub(super) fn shown(&self) -> ShownEgress {
+        let queue = |priority: u8| {
+            let mut from = BTreeMap::new();
+            for frame in self.queued(priority) {
+                *from.entry(frame.charge.ingress).or_default() += frame.size();
+            }
+            (priority, from.into_iter().collect())
+        };
+        ShownEgress {
+            queues: set_bits(self.filled).map(queue).collect(),
+            rates: self.rates_shown(),
+            xoff: self.xoff.clone(),
+            watchdog: self.watchdog.clone(),
+        }
+    }
+
+    pub(super) fn see(&mut self, shown: ShownEgress) {
+        (self.queues, self.filled) = Default::default();
+        for (priority, from) in shown.queues {
+            for (ingress, bytes) in from {
+                self.push_hollow(priority, ingress, bytes);
+            }
+        }
+        self.see_rates(shown.rates);
+        self.xoff = shown.xoff;
+        self.watchdog = shown.watchdog;
+    }
+
+    pub(super) fn rates_shown(&self) -> ShownRates {
+        ShownRates {
+            on_wire: (self.on_wire.as_ref()).map(|(frame, _)| (frame.start, frame.end)),
+            line_free: self.line_free,
+            pauses: self.pauses.clone(),
+        }
+    }
+
+    pub(super) fn see_rates(&mut self, shown: ShownRates) {
+        self.on_wire = shown.on_wire.map(|(start, end)| {
+            let frame = Frame {
+                bytes: Bytes::new(),
+                fcs_ok: true,
+                start,
+                end,
+            };
+            (frame, None)
+        });
+        self.line_free = shown.line_free;
+        self.pauses = shown.pauses;
+    }
+
+    /// Fills a queue with so many bytes that came by a port, in as few frames without content as can be.
+    fn push_hollow(&mut self, priority: u8, ingress: PortId, mut left: u64) {
+        while left > 0 {
+            let pieces = left.div_ceil(HOLLOW_BYTES as u64);
+            let size = left / pieces;
+            let queue = &mut self.queues[usize::from(priority)];
+            queue.frames.push_back(Queued {
+                bytes: hollow(size.saturating_sub(FCS_BYTES) as usize),
+                fcs_ok: true,
+                charge: Charge {
+                    ingress,
+                    priority,
+                    size,
+                    flooded: None,
+                },
+                ready: Time::MAX,
+            });
+            queue.bytes += size;
+            left -= size;
+        }
+    }
+
     pub(super) fn new(
         rate: LineRate,
         pauses: PauseReceiver,

@@ -9,7 +9,7 @@ use crate::time::{Duration, Time};
 use crate::wire::PRIORITIES;
 
 /// The fills of an interval, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Level {
     /// The least.
     pub least: u64,

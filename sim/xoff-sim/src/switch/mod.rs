@@ -16,6 +16,7 @@
 //! | [`headroom`] | how much headroom a link needs |
 //! | [`thresholds`] | the possible range of PFC and ECN thresholds |
 //! | [`watchdog`] | ends pauses that do not end by themselves |
+//! | [`shown`] | [`ShownSwitch`]: what it shows of itself to other parts of the network |
 //! | [`node`] | [`Switch`], which combines all of it as a node of the kernel |
 //!
 //! At any instant, first the frames that have left release their buffer, then arrivals are taken in the order of
@@ -33,6 +34,7 @@ pub mod node;
 pub mod red;
 pub mod routes;
 pub mod scheduler;
+pub mod shown;
 pub mod tables;
 pub mod thresholds;
 pub mod watchdog;
@@ -48,6 +50,7 @@ pub use node::Switch;
 pub use red::{MarkAt, RedConfig};
 pub use routes::{NextHop, Route};
 pub use scheduler::Service;
+pub use shown::{ShownRates, ShownSwitch};
 pub use thresholds::Thresholds;
 pub use watchdog::WatchdogConfig;
 
