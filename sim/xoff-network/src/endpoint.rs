@@ -1,5 +1,6 @@
 //! Hosts with their NICs, of any kind, and the kinds by the names that scenarios use.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt::Debug;
@@ -24,6 +25,7 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{PRIORITIES, Psn};
 
+use crate::parts::Seen;
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
 use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, TcpSettings};
@@ -162,6 +164,12 @@ pub trait Endpoint: Node + Debug {
         None
     }
 
+    /// Itself, if it only stands at the place of a host that runs in another part of the network.
+    #[doc(hidden)]
+    fn stand_in(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
     /// Why it can be in no checkpoint. `None`: it can.
     fn unsaved(&self) -> Option<&'static str>;
 
@@ -174,7 +182,7 @@ pub trait Endpoint: Node + Debug {
 }
 
 /// The time of processors that a host's network stack has taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTime {
     /// The sum over all processors.
     pub busy: Duration,
@@ -183,7 +191,7 @@ pub struct ProcessorTime {
 }
 
 /// What the translation of addresses has cost a NIC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TranslationCost {
     /// Pages of packets whose translation was there.
     pub hits: u64,
@@ -694,6 +702,18 @@ impl Placed {
             Content::Node(node) => node.unsaved(),
             Content::Saved(_) => None,
         }
+    }
+
+    /// Has another part of the network run it: here is what that has shown of it.
+    pub(crate) fn replace(&mut self, seen: Seen) {
+        self.content = Content::Node(Box::new(seen));
+    }
+
+    /// Takes what the part that runs it has shown since the last call. Panics if it runs here.
+    pub(crate) fn see(&mut self, later: Seen) {
+        let stand_in = self.node_mut().stand_in();
+        let seen = stand_in.and_then(|stand_in| stand_in.downcast_mut::<Seen>());
+        seen.expect("the host runs in another part").follow(later);
     }
 }
 

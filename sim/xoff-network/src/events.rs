@@ -275,13 +275,12 @@ impl Simulation {
             Change::Link { ends, up } => {
                 for (node, port) in ends {
                     self.cut((node, port), !up);
-                    self.network_mut()
-                        .update(node, |station| station.set_link(now, port, up));
+                    self.update(node, |station| station.set_link(now, port, up));
                 }
             }
             Change::Faults { from, rules, seed } => {
                 for (place, (node, port)) in from.into_iter().enumerate() {
-                    if let Some(faults) = self.network_mut().faults_mut(node, port) {
+                    if let Some(faults) = self.faults_mut(node, port) {
                         for (number, rule) in rules.iter().enumerate() {
                             let seed = seed.derive(&[place as u64, number as u64]);
                             faults.add(rule.clone(), seed);
@@ -296,7 +295,9 @@ impl Simulation {
             }
             Change::Stall { host, until } => self.of_host(host, |host| host.hold_writes(until)),
             Change::Storm { host, frames } => {
-                self.network_mut().send_as(host, PortId(0), frames);
+                if self.network().has(host) {
+                    self.network_mut().send_as(host, PortId(0), frames);
+                }
             }
             Change::Forget {
                 switch,
@@ -339,8 +340,9 @@ impl Simulation {
         }
     }
 
-    /// Lets the application post messages of the flows of an entry from now on, or keeps it from that.
+    /// Lets the application post messages of the flows of an entry from now on, or keeps it from that, in all parts.
     pub(crate) fn set_posting(&mut self, entry: &str, posting: bool) {
+        self.order_posting(entry, posting);
         let of_entry = |(_, flow): &(usize, &FlowEnds)| entry_of(&flow.name) == entry;
         let flows = self.flows().iter().enumerate().filter(of_entry);
         let flows: Vec<(NodeId, u32)> = flows
@@ -354,13 +356,13 @@ impl Simulation {
 
     /// Loses all frames that a port sends from now on, or none.
     fn cut(&mut self, (node, port): (NodeId, PortId), cut: bool) {
-        if let Some(faults) = self.network_mut().faults_mut(node, port) {
+        if let Some(faults) = self.faults_mut(node, port) {
             faults.set_cut(cut);
         }
     }
 
     fn of_switch(&mut self, node: NodeId, change: impl FnOnce(&mut Switch)) {
-        self.network_mut().update(node, |station| {
+        self.update(node, |station| {
             if let Station::Switch(switch) = station {
                 change(switch);
             }
@@ -368,7 +370,6 @@ impl Simulation {
     }
 
     fn of_host(&mut self, node: NodeId, change: impl FnOnce(&mut xoff_sim::host::Host)) {
-        self.network_mut()
-            .update(node, |station| station.host_mut().map(change));
+        self.update(node, |station| station.host_mut().map(change));
     }
 }

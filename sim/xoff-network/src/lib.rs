@@ -13,6 +13,7 @@
 //! | `tcp` | hosts that speak TCP |
 //! | [`plan`] | addresses, routes and headroom, derived from a scenario |
 //! | [`mod@ideal`] | how long a message takes when nothing else is on its way |
+//! | [`parts`] | a simulation in several parts, which run at the same time in threads or processes |
 //! | `events` | what happens during the run |
 //! | `convergence` | the routes that switches have once they know which links are down |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
@@ -46,6 +47,7 @@ pub mod messages;
 pub mod metrics;
 pub mod on_links;
 pub mod onboarding;
+pub mod parts;
 pub mod plan;
 pub mod prelude;
 #[cfg(test)]

@@ -14,11 +14,11 @@ impl Simulation {
     pub(super) fn set_first_psns(&mut self, flows: &[FirstPsn]) {
         for node in (0..self.names().len() as u32).map(NodeId) {
             for port in self.ports(node) {
-                if let Some(faults) = self.network_mut().faults_mut(node, port) {
+                if let Some(faults) = self.faults_mut(node, port) {
                     faults.know(flows);
                 }
             }
-            self.network_mut().update(node, |station| {
+            self.update(node, |station| {
                 if let Station::Switch(switch) = station {
                     switch.faults_mut().know(flows);
                 }

@@ -124,6 +124,9 @@ pub struct Summary {
     /// What the protocol monitors saw, if they watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
+    /// What the parts exchanged, if the network was divided into several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Exchanged>,
     /// All metrics by name. Names that end in `_bps`, `_bytes`, `_ns` or `_s` are in bits per second, bytes,
     /// nanoseconds or seconds, and the page shows them with that unit.
     pub metrics: BTreeMap<String, f64>,
@@ -204,6 +207,22 @@ impl Summary {
         let violations = self.monitored.map_or(0, |monitored| monitored.violations);
         violations == 0 && self.expectations.iter().all(|expectation| expectation.held)
     }
+}
+
+/// What the parts of a network gave to each other. Times differ between repetitions.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Exchanged {
+    /// How many parts there were.
+    pub parts: u32,
+    /// Windows that all parts ran together.
+    pub windows: u64,
+    /// Frames for nodes of other parts.
+    pub frames: u64,
+    /// Bytes of all messages: frames, and what parts have shown to be measured.
+    pub bytes: u64,
+    /// For each part the real time for which it waited for messages of the others, in seconds. It has the time in which
+    /// others still ran.
+    pub waited_s: Vec<f64>,
 }
 
 /// What protocol monitors saw of a run.

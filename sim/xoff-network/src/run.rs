@@ -8,6 +8,7 @@ use xoff_sim::time::{Duration, Time};
 
 use crate::metrics::Recorder;
 use crate::onboarding::Gatekeeper;
+use crate::parts::{Look, Way};
 use crate::scenario::Scenario;
 use crate::watch::ServerWatch;
 use crate::{Endpoints, Simulation, SimulationError};
@@ -102,6 +103,12 @@ impl Run {
         })
     }
 
+    /// Divides the run among the parts on a way, as [`Simulation::divide`] does. In part 0 it goes on as if it were
+    /// whole; in the others its simulation [obeys](Simulation::obey).
+    pub fn divide(&mut self, way: Way) {
+        self.simulation.divide(way);
+    }
+
     /// The time at which it has come.
     pub fn now(&self) -> Time {
         self.simulation.now()
@@ -145,17 +152,28 @@ impl Run {
             .min(self.end)
             .min(stop);
         self.simulation.run_until_observed(until, observe)?;
-        if until == self.measure_from && begins.is_some() {
+        let begins = begins.is_some() && until == self.measure_from;
+        let window = until == self.next_window;
+        let interval = Some(until) == watched;
+        let sample = until == self.next_sample || until == self.end || Some(until) == judged;
+        if sample {
+            self.simulation.look(Look::Levels)?;
+        } else if begins {
+            self.simulation.look(Look::All)?;
+        } else if window || interval {
+            self.simulation.look(Look::Rates)?;
+        }
+        if begins {
             self.recorder.begin(&self.simulation);
         }
-        if until == self.next_window {
+        if window {
             self.recorder.end_window(&self.simulation);
             self.next_window = until + self.window;
         }
-        if Some(until) == watched {
+        if interval {
             self.recorder.end_interval(&self.simulation);
         }
-        if until == self.next_sample || until == self.end || Some(until) == judged {
+        if sample {
             self.recorder.sample(&mut self.simulation);
         }
         if until == self.next_sample || until == self.end {
@@ -174,10 +192,18 @@ impl Run {
     ///
     /// The run or an observer cannot go on.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Time, ObserverError> {
+        let due = |observers: &[&mut dyn Observer]| {
+            let due = observers.iter().filter_map(|observer| observer.due());
+            due.min()
+        };
+        // Whoever did not ask for this time has nothing to see that was not measured.
+        if due(observers).is_some_and(|due| due <= self.now()) {
+            self.simulation.look(Look::All)?;
+        }
         for observer in &mut *observers {
             observer.network(self)?;
         }
-        let due = observers.iter().filter_map(|observer| observer.due()).min();
+        let due = due(observers);
         let mut seen = Ok(());
         let until = self.advance(due.unwrap_or(self.end), |records| {
             if seen.is_ok() {

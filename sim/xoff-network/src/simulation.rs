@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xoff_sim::host::{self, FlowConfig, Host, Receiver, Sender};
-use xoff_sim::kernel::{BuildError, Digest, Network, NetworkBuilder, Node, NodeId, PortId, Record};
-use xoff_sim::link::{FirstPsn, Link};
+use xoff_sim::kernel::{
+    BuildError, Digest, ExchangeError, Network, NetworkBuilder, Node, NodeId, PortId, Record,
+};
+use xoff_sim::link::{FaultInjector, FirstPsn, Link};
 use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
@@ -21,6 +23,7 @@ use crate::endpoint::{
 };
 use crate::events::Agenda;
 use crate::ideal::Paths;
+use crate::parts::{self, Parts};
 use crate::plan::{Plan, receive_buffer};
 use crate::scenario::check::{Issue, Issues, QPS};
 use crate::scenario::{
@@ -70,6 +73,12 @@ pub enum SimulationError {
     /// The state cannot be saved, or saved state cannot be restored.
     #[error("checkpoint: {0}")]
     Checkpoint(#[from] postcard::Error),
+    /// Another part of the network is gone.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// What another part of the network has shown cannot be read: it is of another build of the program.
+    #[error("another part of the network shows what cannot be read: {0}")]
+    Shown(postcard::Error),
     /// An endpoint failed during the run.
     #[error("at {at}: {what}")]
     Failed {
@@ -126,8 +135,8 @@ impl FlowEnds {
 /// [`attach`](Self::attach).
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Simulation {
-    network: Network<Station>,
-    names: Vec<String>,
+    pub(super) network: Network<Station>,
+    pub(super) names: Vec<String>,
     ports: Vec<u16>,
     groups: Vec<Option<String>>,
     flows: Vec<FlowEnds>,
@@ -137,6 +146,9 @@ pub struct Simulation {
     connecting_flows: Vec<Connecting>,
     pub(super) agenda: Agenda,
     notes: Vec<String>,
+    /// The part that runs here, if it is one of several.
+    #[serde(skip)]
+    pub(super) parts: Option<Parts>,
 }
 
 /// A flow whose two QPs are being connected.
@@ -318,6 +330,7 @@ impl Simulation {
             connecting_flows,
             agenda,
             notes,
+            parts: None,
         };
         simulation.connect()?;
         simulation.inject(scenario)?;
@@ -444,22 +457,46 @@ impl Simulation {
         self.connecting_flows.len()
     }
 
-    /// Continues connecting QPs, as far as their drivers are done.
+    /// Continues connecting QPs, as far as their drivers are done. All parts take the same steps, each at the ends that
+    /// it has.
     fn connect(&mut self) -> Result<(), SimulationError> {
-        let now = self.network.now();
-        let (network, mut failed) = (&mut self.network, None);
-        let mut first_psns = Vec::new();
-        self.connecting_flows.retain_mut(|connecting_flow| {
-            let done = connecting_flow.advance(network, now);
-            failed = failed
-                .take()
-                .or(done.as_ref().err().map(ToString::to_string));
-            let connected = matches!(done, Ok(true));
-            if connected {
-                first_psns.extend(connecting_flow.first_psns());
+        let mut flows = std::mem::take(&mut self.connecting_flows);
+        let (now, divided) = (self.now(), self.parts.is_some());
+        let (mut first_psns, mut failed) = (Vec::new(), None);
+        let mut going = true;
+        while going {
+            going = false;
+            let mut reached: Vec<Reached> = Vec::new();
+            if divided {
+                reached = flows
+                    .iter()
+                    .map(|flow| flow.reached(&self.network))
+                    .collect();
+                for others in self.share(&reached)? {
+                    let all = reached.iter_mut().zip(others);
+                    all.for_each(|(known, other)| known.join(other));
+                }
             }
-            !connected
-        });
+            let mut reached = reached.into_iter();
+            let network = &mut self.network;
+            flows.retain_mut(|flow| {
+                let step = match reached.next() {
+                    Some(reached) => flow.step(network, now, &reached),
+                    None => flow.advance(network, now),
+                };
+                match step {
+                    Ok(Step::Connected) => {
+                        first_psns.extend(flow.first_psns());
+                        return false;
+                    }
+                    Ok(Step::Went) => going = true,
+                    Ok(Step::Waits) => {}
+                    Err(error) => failed = failed.take().or(Some(error.to_string())),
+                }
+                true
+            });
+        }
+        self.connecting_flows = flows;
         if !first_psns.is_empty() {
             self.set_first_psns(&first_psns);
         }
@@ -476,6 +513,16 @@ impl Simulation {
     pub fn run_until_observed(
         &mut self,
         end: Time,
+        observe: impl FnMut(&[Record]),
+    ) -> Result<(), SimulationError> {
+        self.order_run(end)?;
+        self.run_here(end, observe)
+    }
+
+    /// The same, without an order to other parts.
+    pub(super) fn run_here(
+        &mut self,
+        end: Time,
         mut observe: impl FnMut(&[Record]),
     ) -> Result<(), SimulationError> {
         while self.now() < end {
@@ -485,7 +532,7 @@ impl Simulation {
             let intervals = self.now().as_ps() / POLL.as_ps() + 1;
             let poll = (!self.connecting_flows.is_empty()).then(|| Time::ZERO + POLL * intervals);
             let until = poll.unwrap_or(Time::MAX).min(event).min(end);
-            self.network.run_until(until, &mut observe);
+            self.run_network(until, &mut observe)?;
             if poll == Some(until) {
                 self.connect()?;
             }
@@ -499,6 +546,21 @@ impl Simulation {
                 at: self.network.now(),
                 what,
             }),
+        }
+    }
+
+    /// Runs the kernel's network until `end`, with those of other parts.
+    fn run_network(
+        &mut self,
+        end: Time,
+        observe: impl FnMut(&[Record]),
+    ) -> Result<(), ExchangeError> {
+        match self.parts.as_ref().map(Parts::way) {
+            Some(way) => (self.network).run_part_until(end, &mut *parts::lock(&way), observe),
+            None => {
+                self.network.run_until(end, observe);
+                Ok(())
+            }
         }
     }
 
@@ -542,6 +604,7 @@ impl Simulation {
         let nodes = (0..self.names.len() as u32).map(NodeId);
         let levels = nodes.map(|node| match self.network.node(node).switch() {
             None => Default::default(),
+            Some(_) if !self.network.has(node) => self.shown_levels(node),
             Some(_) => self.network.update(node, |station| match station {
                 Station::Switch(switch) => switch.take_levels(now),
                 Station::Endpoint(_) => Default::default(),
@@ -666,81 +729,164 @@ impl Simulation {
     ///
     /// A file cannot be written.
     pub fn close_waves(&mut self) -> Result<(), EndpointError> {
-        for number in 0..self.names.len() as u32 {
-            self.network
-                .update(NodeId(number), |station| match station.clocked_mut() {
-                    Some(rtl) => rtl.close_waves(),
-                    None => Ok(()),
-                })?;
+        for node in (0..self.names.len() as u32).map(NodeId) {
+            let closed = self.update(node, |station| match station.clocked_mut() {
+                Some(rtl) => rtl.close_waves(),
+                None => Ok(()),
+            });
+            closed.unwrap_or(Ok(()))?;
         }
         Ok(())
     }
 
-    /// Sets whether idle cycles of RTL NICs are skipped.
+    /// Sets whether idle cycles of RTL NICs are skipped, in all parts.
     pub fn set_skip(&mut self, skip: bool) {
-        for number in 0..self.names.len() as u32 {
-            self.network.update(NodeId(number), |station| {
+        self.order_skip(skip);
+        for node in (0..self.names.len() as u32).map(NodeId) {
+            self.update(node, |station| {
                 if let Some(rtl) = station.clocked_mut() {
                     rtl.set_skip(skip);
                 }
             });
         }
     }
+
+    /// Changes a node, if it runs here.
+    pub(super) fn update<R>(
+        &mut self,
+        node: NodeId,
+        change: impl FnOnce(&mut Station) -> R,
+    ) -> Option<R> {
+        update(&mut self.network, node, change)
+    }
+
+    /// The faults of the link that starts at a port, for changes, if its node runs here.
+    pub(super) fn faults_mut(&mut self, node: NodeId, port: PortId) -> Option<&mut FaultInjector> {
+        match self.network.has(node) {
+            true => self.network.faults_mut(node, port),
+            false => None,
+        }
+    }
+}
+
+/// How far the two ends of a flow have come, as far as their nodes run here.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Reached {
+    created: [Option<Created>; 2],
+    connected: [bool; 2],
+    posted: bool,
+}
+
+impl Reached {
+    /// Adds what another part knows.
+    fn join(&mut self, other: Self) {
+        for side in 0..2 {
+            self.created[side] = self.created[side].or(other.created[side]);
+            self.connected[side] |= other.connected[side];
+        }
+        self.posted |= other.posted;
+    }
+}
+
+/// What a step towards connected QPs came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A driver is not done yet.
+    Waits,
+    /// The next step can be tried.
+    Went,
+    /// The flow has started.
+    Connected,
+}
+
+/// Changes a node, if it runs here.
+fn update<R>(
+    network: &mut Network<Station>,
+    node: NodeId,
+    change: impl FnOnce(&mut Station) -> R,
+) -> Option<R> {
+    network.has(node).then(|| network.update(node, change))
 }
 
 impl Connecting {
-    /// Takes the next step towards connected QPs. Returns true when both QPs are connected, the receiving end has
-    /// posted its buffers, and the flow has started.
+    /// How far its ends have come, as far as they run here.
+    fn reached(&self, network: &Network<Station>) -> Reached {
+        let mut reached = Reached::default();
+        for (side, end) in self.ends.into_iter().enumerate() {
+            let Some(endpoint) = network.node(end).endpoint().filter(|_| network.has(end)) else {
+                continue;
+            };
+            let qp = self.qps[side];
+            reached.created[side] = self.created[side].or_else(|| endpoint.created(qp));
+            reached.connected[side] = self.connecting && endpoint.connected(qp);
+            if side == self.target {
+                reached.posted = self.receiving && endpoint.host().has_posted(self.number);
+            }
+        }
+        reached
+    }
+
+    /// Takes all steps towards connected QPs that can be taken now, in a network of one part.
     fn advance(
         &mut self,
         network: &mut Network<Station>,
         now: Time,
-    ) -> Result<bool, EndpointError> {
-        if !self.connecting {
-            for side in 0..2 {
-                if self.created[side].is_none() {
-                    let endpoint = network.node(self.ends[side]).endpoint();
-                    self.created[side] =
-                        endpoint.and_then(|endpoint| endpoint.created(self.qps[side]));
-                }
+    ) -> Result<Step, EndpointError> {
+        loop {
+            let reached = self.reached(network);
+            match self.step(network, now, &reached)? {
+                Step::Went => {}
+                step => return Ok(step),
             }
-            let [Some(a), Some(b)] = self.created else {
-                return Ok(false);
-            };
+        }
+    }
+
+    /// Takes the next step at the ends that run here, given how far both have come. The last one is that both QPs are
+    /// connected, the receiving end has posted its buffers, and the flow starts.
+    fn step(
+        &mut self,
+        network: &mut Network<Station>,
+        now: Time,
+        reached: &Reached,
+    ) -> Result<Step, EndpointError> {
+        for side in 0..2 {
+            self.created[side] = self.created[side].or(reached.created[side]);
+        }
+        let [Some(a), Some(b)] = self.created else {
+            return Ok(Step::Waits);
+        };
+        if !self.connecting {
             for (side, own, peer) in [(0, a, b), (1, b, a)] {
                 let qp = &mut self.settings[side];
                 qp.peer_qpn = peer.qpn;
                 (qp.requester_psn, qp.responder_psn) = (own.psn, peer.psn);
-                network.update(self.ends[side], |station| {
+                let connected = update(network, self.ends[side], |station| {
                     endpoint_of(station).connect(self.qps[side], qp)
-                })?;
+                });
+                connected.unwrap_or(Ok(()))?;
             }
             self.connecting = true;
+            return Ok(Step::Went);
         }
-        let connected = |side: usize| {
-            let endpoint = network.node(self.ends[side]).endpoint();
-            endpoint.is_some_and(|endpoint| endpoint.connected(self.qps[side]))
-        };
-        let ([Some(a), Some(b)], true) = (self.created, connected(0) && connected(1)) else {
-            return Ok(false);
-        };
-        let target = self.ends[self.target];
+        if reached.connected != [true; 2] {
+            return Ok(Step::Waits);
+        }
         if !self.receiving {
             let key = [a, b][self.target].key;
-            network.update(target, |station| {
+            update(network, self.ends[self.target], |station| {
                 host_of(station).connect_receiver(self.number, now, key);
             });
             self.receiving = true;
+            return Ok(Step::Went);
         }
         // A message that finds no buffer is refused, and may end a QP whose sender was only too early.
-        let receiver = network.node(target).host();
-        if !receiver.is_some_and(|host| host.has_posted(self.number)) {
-            return Ok(false);
+        if !reached.posted {
+            return Ok(Step::Waits);
         }
-        network.update(self.ends[0], |station| {
+        update(network, self.ends[0], |station| {
             host_of(station).connect_sender(self.number, now, a.key, b.key);
         });
-        Ok(true)
+        Ok(Step::Connected)
     }
 
     /// The flow's first PSN, listed for the QPs of both ends, for use by fault rules.

@@ -160,6 +160,10 @@ impl Node for Station {
         self.node().cost()
     }
 
+    fn weight(&self) -> u32 {
+        self.node().weight()
+    }
+
     fn sending_since(&self, port: PortId) -> Option<Time> {
         self.node().sending_since(port)
     }

@@ -42,9 +42,7 @@ impl RunCapture {
             Ok(writer) => writer,
             Err(source) => return Err(CaptureError { path, source }),
         };
-        for &(node, port) in ports {
-            simulation.network_mut().tap(node, port, true);
-        }
+        simulation.tap(ports, true);
         Ok(Self { path, writer })
     }
 

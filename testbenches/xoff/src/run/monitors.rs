@@ -43,8 +43,8 @@ impl Monitors {
             };
             complete(node, &mut tap);
             taps.insert((node, port), monitor.add_tap(tap));
-            simulation.network_mut().tap(node, port, true);
         }
+        simulation.tap(ports, true);
         Self {
             monitor,
             taps,
