@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .PHONY: demo test newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
-	truth interop archive one-line setup check-tools
+	truth interop mpi archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -56,6 +56,7 @@ check-all: check
 	.tools/bin/python tools/synth.py
 	$(CARGO) test --quiet --workspace --test models works_as_it_is_written -- --ignored --test-threads=1
 	@$(MAKE) --no-print-directory pictures
+	@$(MAKE) --no-print-directory mpi PROFILE=dev
 	@$(MAKE) --no-print-directory newest NEWEST_TARGET="$${CARGO_TARGET_DIR:-target}"
 
 formal: check-tools
@@ -119,6 +120,15 @@ interop: setup
 	@$(CARGO) build --profile $(PROFILE) --quiet --workspace --bin xoff
 	@tools/interop.py --xoff $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff \
 		--guest target/interop --out out/interop $(ROWS)
+
+# make mpi: the command with MPI (docs/ranks.md), whose runs of 1, 2 and 4 ranks are held against each other. RTL=no
+# builds it without RTL NICs, PROFILE=dev as tests are; ROWS="clos dies" takes the rows whose names begin so.
+mpi: PROFILE = release
+mpi:
+	@tools/setup.sh libopenmpi-dev=mpicc openmpi-bin=mpirun 'libclang-dev=/usr/lib/llvm-*/lib/libclang.so'
+	@$(CARGO) build --profile $(PROFILE) --quiet --bin xoff \
+		$(if $(filter no,$(RTL)),-p xoff --no-default-features --features mpi,--workspace --features xoff/mpi)
+	@tools/ranks.py --xoff $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff $(ROWS)
 
 # make archive: xoff and xoff-verify for machines with neither Rust nor Verilator, tried with an empty path.
 archive: setup

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is needed to build Xoff: Verilator, a C++ compiler, make and the header of zlib; that of lz4 too if
 # Verilator is one that needs it. Arguments name further packages, with `=` and the program in them where that has another
-# name. Prints and changes nothing when everything is already installed.
+# name, or a pattern of a file if there is none. Prints and changes nothing when everything is already installed.
 set -euo pipefail
 
 verilator_floor=5.006   # the version of Debian 12; older ones lack features that the bindings need
@@ -28,7 +28,12 @@ missing_packages() {
     has_header zlib.h || echo zlib1g-dev
     if needs_lz4 && ! has_header lz4.h; then echo liblz4-dev; fi
     local package
-    for package in "${further[@]}"; do command -v "${package#*=}" >/dev/null || echo "${package%%=*}"; done
+    for package in "${further[@]}"; do
+        case ${package#*=} in
+        */*) compgen -G "${package#*=}" >/dev/null || echo "${package%%=*}" ;;
+        *) command -v "${package#*=}" >/dev/null || echo "${package%%=*}" ;;
+        esac
+    done
 }
 
 install_missing() {

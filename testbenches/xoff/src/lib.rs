@@ -6,6 +6,7 @@
 //! | [`terminal`] | where output goes: colour, width, progress |
 //! | [`codec`] | parsers and builders of frames: the RTL, the reference model, or both, compared |
 //! | `rtl` | the RTL of this repository; only with the feature `rtl` |
+//! | [`ranks`] | the ranks of MPI among which a run is divided |
 //! | [`mod@program`] | [`main_with`]: arguments to exit code |
 //! | [`mod@run`] | `xoff run` and `xoff list`: runs scenarios, measures them and judges their expectations |
 //! | [`show`] | `xoff show` and `xoff schema`: scenarios as text, and the schema of scenarios |
@@ -42,6 +43,7 @@ mod nearest;
 pub mod nic_args;
 pub mod ns3_files;
 pub mod program;
+pub mod ranks;
 pub mod row;
 #[cfg(feature = "rtl")]
 pub mod rtl;
@@ -85,6 +87,20 @@ pub fn run(
     program: &Program,
     streams: &mut terminal::Streams,
 ) -> anyhow::Result<Outcome> {
+    run_among(cli, program, &ranks::Ranks::alone(), streams)
+}
+
+/// Runs the command in a process that is one of several ranks.
+///
+/// # Errors
+///
+/// As [`fn@run`]; [`ranks::Agreed`] if another rank says what is wrong.
+pub fn run_among(
+    cli: &cli::Cli,
+    program: &Program,
+    ranks: &ranks::Ranks,
+    streams: &mut terminal::Streams,
+) -> anyhow::Result<Outcome> {
     let endpoints = &program.endpoints;
     let verify = |name: &str, passed: &verify::Passed, streams: &mut terminal::Streams| {
         let words = [&[name.into()], &passed.arguments[..]].concat();
@@ -97,7 +113,7 @@ pub fn run(
         cli::Command::Attach(arguments) => attach::run(arguments, endpoints, streams),
         cli::Command::Shadow(arguments) => shadow::run(arguments, endpoints, streams),
         cli::Command::Calc(arguments) => calc::run(arguments, streams),
-        cli::Command::Run(arguments) => run::run(arguments, endpoints, streams),
+        cli::Command::Run(arguments) => run::run(arguments, endpoints, ranks, streams),
         cli::Command::Diff(arguments) => run::diff(arguments, streams),
         cli::Command::Compare(arguments) => run::compare(arguments, streams),
         cli::Command::Truth(arguments) => truth::truth(arguments, endpoints, streams),

@@ -9,12 +9,15 @@ use xoff_network::Endpoints;
 use crate::Outcome;
 use crate::cli::{Cli, Command};
 use crate::codec::Codec;
+use crate::ranks::{Agreed, Ranks};
 use crate::terminal::Streams;
 use crate::verify::{Started, Verify};
 
 /// Exit code that shells use for a process ended by SIGINT: 128 + 2. SIGTERM has the same one, so that scripts see that
 /// results are those of a part.
 const INTERRUPTED: u8 = 130;
+/// Exit code of an error.
+const BAD_INPUT: u8 = 2;
 
 /// What a program brings to the command.
 pub struct Program<'a> {
@@ -65,8 +68,19 @@ pub fn main_with(program: &Program) -> ExitCode {
         .expect("no other handler is set");
     }
     let mut streams = Streams::of_process();
+    let ranks = match &cli.command {
+        Command::Run(_) => Ranks::of_process(),
+        _ => Ok(Ranks::alone()),
+    };
+    let (ranks, result) = match ranks {
+        Ok(ranks) => {
+            let result = crate::run_among(&cli, program, &ranks, &mut streams);
+            (ranks, result)
+        }
+        Err(error) => (Ranks::alone(), Err(error)),
+    };
     // Output written before an error is kept.
-    let result = crate::run(&cli, program, &mut streams).and_then(|outcome| {
+    let result = result.and_then(|outcome| {
         streams.out.flush()?;
         Ok(outcome)
     });
@@ -74,12 +88,24 @@ pub fn main_with(program: &Program) -> ExitCode {
         Ok(Outcome::Held) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) if is_closed_pipe(&error) => {
+            ranks.abort(0);
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             let flushed = streams.out.flush();
-            eprintln!("xoff: {}", message(&error));
+            match error.downcast_ref::<Agreed>() {
+                Some(Agreed { said: Some(said) }) => eprintln!("xoff: {said}"),
+                // Another rank says it.
+                Some(Agreed { said: None }) => {}
+                None => {
+                    eprintln!("xoff: {}{}", ranks.prefix(), message(&error));
+                    // The others would wait for this one.
+                    ranks.abort(BAD_INPUT);
+                }
+            }
             drop(flushed);
-            ExitCode::from(2)
+            ExitCode::from(BAD_INPUT)
         }
     }
 }
@@ -99,7 +125,7 @@ const fn is_long(command: &Command) -> bool {
 }
 
 /// Formats the error and its causes. Causes whose text the message already ends with are left out.
-fn message(error: &anyhow::Error) -> String {
+pub(crate) fn message(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(ToString::to_string)

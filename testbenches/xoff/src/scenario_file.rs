@@ -129,7 +129,7 @@ fn hint(nearest: &Option<String>) -> String {
 }
 
 /// The name that stands for standard input.
-const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 
 /// A key of a scenario and the text of its new value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,7 +24,8 @@ use super::print;
 use super::trigger::{Signals, Trigger};
 use crate::Outcome;
 use crate::interruption::interrupted;
-use crate::scenario_file::{Setting, Source};
+use crate::ranks::Ranks;
+use crate::scenario_file::{STANDARD_INPUT, Setting, Source};
 use crate::shell;
 use crate::terminal::{Ink, Shown, Streams};
 use xoff_waves::fabric::FABRIC;
@@ -77,17 +78,27 @@ fn folder_name(scenario: &str, swept: &[Setting]) -> String {
     name
 }
 
-/// Runs a scenario, or one run per combination of a sweep.
-///
-/// # Errors
-///
-/// Returns an error for invalid input (before anything is run), for files that cannot be written, and for a failing RTL
-/// assertion.
-pub fn run(
+/// Runs that are checked and not begun.
+struct Planned {
+    /// The scenario's name, and the title of its first run.
+    name: String,
+    title: String,
+    /// Each with the name of its folder, and the values of the sweep.
+    runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
+}
+
+/// Reads and checks all runs.
+fn plan(
     arguments: &RunArgs,
     endpoints: &Endpoints,
-    streams: &mut Streams,
-) -> anyhow::Result<Outcome> {
+    ranks: &Ranks,
+    streams: &Streams,
+) -> anyhow::Result<Planned> {
+    if ranks.number() > 1 && arguments.scenario == STANDARD_INPUT {
+        bail!(
+            "-: all ranks read the scenario, and standard input is that of one alone; name a file"
+        );
+    }
     let source = Source::find(&arguments.scenario)?;
     let mut runs = Vec::new();
     let mut title = String::new();
@@ -100,7 +111,8 @@ pub fn run(
         let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
-        let options = options(arguments, endpoints, &scenario, words, &folder, streams)?;
+        let mut options = options(arguments, endpoints, &scenario, words, &folder, streams)?;
+        divide(arguments, &mut options, ranks)?;
         execute::check(&scenario, &options)?;
         if title.is_empty() {
             title.clone_from(&scenario.title);
@@ -108,8 +120,79 @@ pub fn run(
         let values = extra.into_iter().map(|setting| setting.value).collect();
         runs.push((scenario, name, values, options));
     }
+    Ok(Planned {
+        name: source.name,
+        title,
+        runs,
+    })
+}
+
+/// Divides a run among ranks, if there are several.
+fn divide(arguments: &RunArgs, options: &mut RunOptions, ranks: &Ranks) -> anyhow::Result<()> {
+    let Some(way) = ranks.way() else {
+        return Ok(());
+    };
+    let number = ranks.number();
+    let not_yet = [
+        (
+            "--waves",
+            !options.waves.is_empty() || options.fabric.is_some(),
+        ),
+        ("--wave-when", options.trigger.is_some()),
+        (
+            "--checkpoints",
+            matches!(arguments.checkpoints, Every::Interval(_)),
+        ),
+    ];
+    if let Some((option, _)) = not_yet.into_iter().find(|(_, wanted)| *wanted) {
+        bail!(
+            "{option}: not in a run of {number} ranks: one rank comes to the same result, and has it"
+        );
+    }
+    // Each rank is a thread already.
+    options.threads = options.threads.or(Some(1));
+    options.checkpoints = None;
+    options.way = Some(way);
+    Ok(())
+}
+
+/// Has parts of the networks of runs, one after the other, as long as the leading rank begins another one.
+fn obey(
+    runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
+    ranks: &Ranks,
+) -> anyhow::Result<Outcome> {
+    let mut runs = runs.into_iter();
+    while ranks.begin(false)?
+        && let Some((scenario, _, _, options)) = runs.next()
+    {
+        execute::obey(&scenario, &options)?;
+    }
+    Ok(Outcome::Held)
+}
+
+/// Runs a scenario, or one run per combination of a sweep.
+///
+/// # Errors
+///
+/// Returns an error for invalid input (before anything is run), for files that cannot be written, and for a failing RTL
+/// assertion.
+pub fn run(
+    arguments: &RunArgs,
+    endpoints: &Endpoints,
+    ranks: &Ranks,
+    streams: &mut Streams,
+) -> anyhow::Result<Outcome> {
+    let Planned {
+        name: source,
+        title,
+        runs,
+    } = ranks.agree(plan(arguments, endpoints, ranks, streams))?;
+    if !ranks.leads() {
+        return obey(runs, ranks);
+    }
     let mut points = Vec::new();
     for (scenario, name, values, options) in runs {
+        ranks.begin(true)?;
         let folder = OutDir::create(&arguments.out, &name)?;
         let files = files(&options);
         folder.begin(&scenario.name, &files)?;
@@ -165,6 +248,7 @@ pub fn run(
             break;
         }
     }
+    ranks.begin(false)?;
     if arguments.json {
         let summaries: Vec<&Summary> = points.iter().map(|point| &point.summary).collect();
         match &summaries[..] {
@@ -188,12 +272,7 @@ pub fn run(
             points,
             ..Sweep::default()
         };
-        write_sweep(
-            arguments,
-            &format!("{}-sweep", source.name),
-            &sweep,
-            streams,
-        )?;
+        write_sweep(arguments, &format!("{source}-sweep"), &sweep, streams)?;
     }
     Ok(match (interrupted(), held) {
         (true, _) => Outcome::Interrupted,
@@ -393,6 +472,7 @@ fn options(
             (shown, _) => shown,
         },
         endpoints: endpoints.clone(),
+        way: None,
     })
 }
 

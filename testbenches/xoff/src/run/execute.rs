@@ -8,6 +8,7 @@ use std::time::Instant;
 use xoff_network::judge::judge_all;
 use xoff_network::messages::messages;
 use xoff_network::metrics::names;
+use xoff_network::parts::{Look, Way};
 use xoff_network::plan::Plan;
 use xoff_network::results::{FindingKind, Summary};
 use xoff_network::scenario::Scenario;
@@ -55,6 +56,8 @@ pub struct RunOptions {
     pub progress: Shown,
     /// The kinds of hosts, by their names in scenarios.
     pub endpoints: Endpoints,
+    /// The way to other ranks, which have parts of the network; absent: there are none.
+    pub way: Option<Way>,
 }
 
 impl RunOptions {
@@ -73,6 +76,7 @@ impl RunOptions {
             checkpoints: None,
             progress: Shown::default(),
             endpoints,
+            way: None,
         }
     }
 
@@ -106,6 +110,21 @@ pub fn run_triggered(
         .num_threads(options.threads.unwrap_or(0))
         .build()?;
     pool.install(|| run_here(scenario, options))
+}
+
+/// Runs a part of a network as the leading rank orders, and neither writes nor returns anything.
+///
+/// # Errors
+///
+/// What can go wrong in [`run`] before anything is written.
+pub fn obey(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads.unwrap_or(0))
+        .build()?;
+    pool.install(|| {
+        let run = options.start(scenario, None)?;
+        Ok(run.simulation.obey()?)
+    })
 }
 
 /// Checks that a scenario can be run and judged: finds what [`run`] would refuse, without running it.
@@ -290,6 +309,9 @@ impl RunOptions {
                 run
             }
         };
+        if let Some(way) = &self.way {
+            run.divide(Arc::clone(way));
+        }
         if let Some(at_most) = &self.shared_threads {
             (run.simulation.network_mut()).share_threads(Arc::clone(at_most));
         }
@@ -368,7 +390,9 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     };
     watch(&mut run, &mut observers, windows.until(), options)?;
     run.simulation.close_waves()?;
+    run.simulation.look(Look::Levels)?;
     let mut summary = Summary::of(&mut run, scenario)?;
+    summary.exchange = run.simulation.end_parts()?;
     summary.settings = settings;
     summary.wall_s = started.elapsed().as_secs_f64();
     if let Some(monitors) = observers.monitors {

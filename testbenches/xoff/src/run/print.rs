@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use xoff_network::answer::Cure;
 use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
+use xoff_network::results::Exchanged;
 use xoff_network::scenario::Scenario;
 use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text, sentence};
 
@@ -84,6 +85,9 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
     if summary.state == State::Interrupted {
         writeln!(out, "  {}", sentence(summary))?;
     }
+    if let Some(exchanged) = &summary.exchange {
+        writeln!(out, "  exchange: {}", exchange(exchanged, summary.wall_s))?;
+    }
     let (cycles, evaluated) = (summary.nic_cycles, summary.nic_cycles_evaluated);
     let cycles = match cycles {
         0 => String::new(),
@@ -98,6 +102,21 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         xoff_sim::time::Duration::from_ns(summary.duration_ns),
         summary.wall_s,
         summary.digest,
+    )
+}
+
+/// What the ranks of a run that took so many seconds exchanged.
+fn exchange(exchanged: &Exchanged, wall_s: f64) -> String {
+    let count = |count: u64| metric_text("", count as f64);
+    let part = |waited: &f64| format!("{:.0} %", 100.0 * waited / wall_s.max(1e-9));
+    let waited: Vec<String> = exchanged.waited_s.iter().map(part).collect();
+    format!(
+        "{} ranks, {} windows, {} frames, {} in all; waited for others {} of the time",
+        exchanged.parts,
+        count(exchanged.windows),
+        count(exchanged.frames),
+        metric_text("_bytes", exchanged.bytes as f64),
+        waited.join(", "),
     )
 }
 

@@ -20,6 +20,7 @@
 //! | [`topologies`] | networks and workloads from files |
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`ranks`] | runs of several ranks |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
 //! | [`rtl_reads`] | READs by and from RTL NICs |
 //! | [`shadow`] | `xoff shadow`: a NIC beside the answers of a capture
@@ -49,6 +50,7 @@ mod monitored;
 mod notes;
 mod page;
 mod pictures;
+mod ranks;
 mod recorded;
 mod rtl_reads;
 mod run;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use clap::Parser;
 use xoff::cli::Cli;
+use xoff::ranks::Ranks;
 use xoff::terminal::{Paint, Streams};
 use xoff::{Outcome, Program};
 
@@ -59,6 +60,21 @@ pub fn run(arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
 
 /// Runs a program as [`run`].
 pub fn run_with(program: &Program, arguments: &[&str], width: Option<usize>, colour: bool) -> Said {
+    run_on(program, &Ranks::alone(), arguments, width, colour)
+}
+
+/// Runs a program as one of several ranks.
+pub fn run_among(program: &Program, ranks: &Ranks, arguments: &[&str]) -> Said {
+    run_on(program, ranks, arguments, None, false)
+}
+
+fn run_on(
+    program: &Program,
+    ranks: &Ranks,
+    arguments: &[&str],
+    width: Option<usize>,
+    colour: bool,
+) -> Said {
     let (out, err) = (Shared::default(), Shared::default());
     let mut streams = Streams {
         out: Box::new(out.clone()),
@@ -68,7 +84,7 @@ pub fn run_with(program: &Program, arguments: &[&str], width: Option<usize>, col
         progress: false,
     };
     let cli = Cli::try_parse_from([&["xoff"], arguments].concat()).expect("arguments");
-    let outcome = xoff::run(&cli, program, &mut streams);
+    let outcome = xoff::run_among(&cli, program, ranks, &mut streams);
     Said {
         outcome,
         out: out.text(),
