@@ -6,14 +6,14 @@ use xoff::Outcome;
 use xoff::ranks::{Agreed, Ranks};
 use xoff_sim::kernel::Channels;
 
-use crate::common::{Said, run_among};
+use crate::common::{Said, run_on};
 
 /// Runs the command in one rank for each list of arguments. Returns what the ranks said, in their order.
 fn ranks(arguments: &[&[&str]]) -> Vec<(Result<Outcome, String>, String)> {
     let rank = |(way, arguments): (Channels, &[&str])| {
         let ranks = Ranks::on(Arc::new(Mutex::new(way)));
         let arguments = [arguments, &["--threads", "1"]].concat();
-        let Said { outcome, out, err } = run_among(&crate::program(), &ranks, &arguments);
+        let Said { outcome, out, err } = run_on(&crate::program(), &ranks, &arguments, None, false);
         let outcome = outcome.map_err(|error| {
             let agreed = error.downcast::<Agreed>().expect("all ranks agree");
             agreed.said.unwrap_or_default()

@@ -64,11 +64,7 @@ pub fn run_with(program: &Program, arguments: &[&str], width: Option<usize>, col
 }
 
 /// Runs a program as one of several ranks.
-pub fn run_among(program: &Program, ranks: &Ranks, arguments: &[&str]) -> Said {
-    run_on(program, ranks, arguments, None, false)
-}
-
-fn run_on(
+pub fn run_on(
     program: &Program,
     ranks: &Ranks,
     arguments: &[&str],

@@ -254,7 +254,7 @@ impl ResponderQp {
             true => reads.performing |= bit(index),
             false => reads.performing &= !bit(index),
         }
-        let place = slot.is_atomic().then(|| Place {
+        let place = slot.is_atomic().then_some(Place {
             va: asked.va,
             key: asked.rkey,
             remote: true,
