@@ -80,7 +80,8 @@ module gbn_requester_look
       facts_o.full = context_i.head - context_i.tail == ring_t'(Wqes);
 
       atomic = kind_i inside {WorkCmpSwap, WorkFetchAdd};
-      facts_o.work_bad = kind_i > WorkFetchAdd || (atomic && length_i != 32'(AtomicBytes)) || length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
+      facts_o.work_bad = kind_i > WorkFetchAdd || (atomic && length_i != 32'(AtomicBytes)) ||
+          length_i > MessageBytesMax || less >= 32'(MessagePacketsMax);
       facts_o.packets_less = less[21:0];
 
       facts_o.sendable = requester_sendable(context_i);

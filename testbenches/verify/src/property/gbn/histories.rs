@@ -850,10 +850,10 @@ fn packet_in_message(draw: &mut SplitMix, qp: u16) -> Vec<Event> {
         next(0, Operation::GoOn, 0, draw.bits()),
     ];
     // Sometimes behind a gap, which has been answered.
-    if draw.once_in(3) {
+    if draw.once_in(2) {
         events.push(next(1, Operation::GoOn, 0, draw.bits()));
     }
-    let far = [0x7F_FFFF, 0x60_0000, -0x60_0000, -0x80_0000];
+    let far = [0x7F_FFFF, 0x60_0000, -0x60_0000, -0x80_0000, -0x80_0000];
     events.push(match draw.once_in(2) {
         true => next(draw.one_of(&far), Operation::GoOn, 0, draw.bits()),
         false => {
