@@ -176,7 +176,7 @@ fn losses_of_eight_do_not_slow_a_ninth() {
     }
 }
 
-/// What arrives of a READ with wrong bits is not taken for its data, and marks tell the NIC that is read. What comes twice
+/// What arrives of a READ with wrong bits is not taken for its data, and marks slow the NIC that is read. What comes twice
 /// or late breaks rules of the monitors: the property of the NIC has it.
 #[test]
 fn whatever_becomes_of_responses_the_data_is_right() {
@@ -187,7 +187,8 @@ fn whatever_becomes_of_responses_the_data_is_right() {
             let rules = format!("\"read_response, chance 1/20: {action}\"");
             let report = ran(&scenario(&rules, &format!("{read}[host.dcqcn]\n")));
             let metrics = &report.summary.metrics;
-            assert_eq!(metrics["messages.f"], 100.0, "{ends:?} {action}");
+            let messages = metrics["messages.f"];
+            assert_eq!(messages < 100.0, action == "ecn", "{ends:?} {action}");
             let cnps = metrics[format!("cnps_rx.{}", ends[1]).as_str()];
             assert_eq!(cnps > 0.0, action == "ecn", "{ends:?} {action}: {cnps}");
         }
