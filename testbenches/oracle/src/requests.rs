@@ -114,9 +114,8 @@ impl Requests {
         }
         if reads.is_some() {
             self.asked = Some(number);
-            if self.qp.restart {
-                self.sure = self.sure.min(number);
-            }
+            // Responses that came between the decision to ask again and its frame do not answer it.
+            self.sure = self.sure.min(number);
         }
         if number == self.top {
             let waiting = |place: &Message| place.work.operation.returns() && place.end > acked;
@@ -146,7 +145,7 @@ impl Requests {
             place.holds(fits, &rules::REQUEST_WINDOW, || {
                 format!("{outstanding} outstanding: {}", order())
             })?;
-            if self.acked == self.top && !lossy || self.top == 0 {
+            if self.sure == self.top && !lossy || self.top == 0 {
                 (self.timer, self.waiting) = (place.at, place.at);
             }
             self.top = behind;

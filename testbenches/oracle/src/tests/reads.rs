@@ -102,6 +102,28 @@ fn a_read_goes_on_where_a_response_is_missing() {
 }
 
 #[test]
+fn a_response_comes_when_it_is_asked_for_again() {
+    let mut log = asked();
+    log.respond(0, 0, FIRST);
+    log.respond(0, 1, MIDDLE);
+    log.wait(TIMEOUT);
+    // The NIC has decided to ask again, and takes this for an answer to what it asked before.
+    log.cross(1, log.response(0, 2, LAST));
+    log.ask(0, 2);
+    log.wait(TIMEOUT / 2);
+    log.post_read(0, Operation::Read, 0);
+    log.ask(0, 3);
+    log.wait(TIMEOUT / 2);
+    log.ask(0, 2);
+    log.ask(0, 3);
+    log.respond(0, 2, ONLY);
+    log.complete_send(0, 0, Status::Success);
+    log.respond(0, 3, ONLY);
+    log.complete_send(0, 1, Status::Success);
+    log.holds();
+}
+
+#[test]
 fn a_read_goes_on_before_what_is_missing_is_known() {
     let mut log = asked();
     log.respond(0, 0, FIRST);
