@@ -5,13 +5,13 @@ use crate::fixture::{MTU, Tested};
 use crate::standard::packet;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
-use xoff_sim::host::memory::content;
+use xoff_sim::host::memory::number as word;
 use xoff_sim::nic::{QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
 use xoff_sim::time::Time;
 use xoff_sim::wire::{AethRepr, AtomicEthRepr, Msn, Opcode, Psn, RethRepr, Syndrome};
-use xoff_verify::property::nic::pair::{REGION, Wire, all, qp};
+use xoff_verify::property::nic::pair::{READ_AND_ATOMIC, REGION, Wire, all, qp};
 
 /// Base address of the region of the second NIC in which atomics are performed.
 const BASE: u64 = 0x20_0000_0000;
@@ -28,17 +28,6 @@ const INDEX: u16 = 7;
 const GRANTED: u32 = 16;
 const INVALID: u8 = 0x61;
 const ACCESS: u8 = 0x62;
-
-const RIGHTS: ReadRights = ReadRights {
-    read: true,
-    atomic: true,
-};
-
-/// The number in memory at an address that nothing has written to.
-fn word(va: u64) -> u64 {
-    let bytes: Vec<u8> = (va..va + 8).map(content).collect();
-    u64::from_le_bytes(bytes.try_into().unwrap())
-}
 
 /// What the second NIC sends: opcode, PSN after the first one, syndrome and MSN of the AETH, original.
 type Answer = (Opcode, i32, Option<(u8, u32)>, Option<u64>);
@@ -61,7 +50,7 @@ impl Bench {
     }
 
     fn new() -> Self {
-        Self::with(2, RIGHTS, |_| {})
+        Self::with(2, READ_AND_ATOMIC, |_| {})
     }
 
     /// Sends packets to the second NIC, one behind the other, and returns what it sends in so many cycles.
@@ -250,7 +239,7 @@ fn it_keeps_its_place_among_writes_and_reads() {
 /// performed, a NAK says why, and the QP ends.
 #[test]
 fn what_is_not_permitted_is_refused() {
-    let both = RIGHTS;
+    let both = READ_AND_ATOMIC;
     let read = ReadRights {
         atomic: false,
         ..both
@@ -334,6 +323,43 @@ fn memory_that_goes_is_not_touched() {
     assert!(refused > 0, "no memory went in time");
 }
 
+/// The same for memory that goes while the atomic waits in the receive buffer: it was permitted when it came.
+#[test]
+fn memory_that_goes_while_an_atomic_waits_is_not_touched() {
+    let mut bench = Bench::new();
+    bench.pair.stall(1, Stalled::Writes, 16, 2_000);
+    let key = bench.pair.key[1];
+    // So many WRITEs of another QP that no more requests are taken.
+    let write = |n: u32| {
+        packet(0, 1, psn(n), |roce| {
+            roce.ext.reth = Some(RethRepr {
+                va: REGION,
+                rkey: key,
+                dma_len: 1,
+            });
+            roce.payload = vec![1];
+        })
+    };
+    let frames = (0..100).map(write).chain([add(0, BASE, 1)]).collect();
+    assert_eq!(bench.asked(frames, 1_000), []);
+    bench.pair.withdraw(1, &[INDEX]);
+    assert_eq!(bench.asked(vec![], 4_000), [nak(0, ACCESS, 0)]);
+    assert_eq!(bench.word(BASE), word(BASE));
+}
+
+/// What the host has still to say of an atomic when its QP is closed is not taken for the first one of the QP that is
+/// opened in its place.
+#[test]
+fn an_original_of_a_closed_qp_is_nobodys() {
+    let mut bench = Bench::new();
+    bench.pair.stall(1, Stalled::Data, 16, 2_000);
+    assert_eq!(bench.asked(vec![add(0, BASE, 1)], 400), []);
+    assert_ne!(bench.word(BASE), word(BASE), "performed");
+    bench.pair.open(1, 0, &qp(1, 0)).unwrap();
+    let answers = bench.asked(vec![add(0, BASE + 64, 1)], 4_000);
+    assert_eq!(answers, [answer(0, 1, word(BASE + 64))]);
+}
+
 /// CLOSE and OPEN end what is owed: what the host has still to perform answers nothing on the new connection.
 #[test]
 fn a_qp_that_is_opened_again_owes_nothing() {
@@ -411,7 +437,7 @@ fn what_is_lost_is_asked_again_and_performed_once() {
     for (side, opcode) in [(0, Opcode::RC_FETCH_ADD), (1, Opcode::RC_ATOMIC_ACK)] {
         for which in 0..4 {
             for times in 1..3 {
-                let mut bench = Bench::with(1, RIGHTS, |qp| {
+                let mut bench = Bench::with(1, READ_AND_ATOMIC, |qp| {
                     (qp.requester.timeout, qp.requester.retry) = (3, 7);
                 });
                 let works: Vec<_> = (0..4)
@@ -484,7 +510,7 @@ fn an_answer_that_cannot_be_ends_the_qp() {
 /// Two QPs with atomics on one word: each number is returned once.
 #[test]
 fn qps_share_a_word() {
-    let mut bench = Bench::with(8, RIGHTS, |_| {});
+    let mut bench = Bench::with(8, READ_AND_ATOMIC, |_| {});
     bench.pair.stall(1, Stalled::Writes, 8, u64::MAX);
     bench.pair.stall(0, Stalled::Writes, 8, u64::MAX);
     let works: Vec<_> = (0..96)
