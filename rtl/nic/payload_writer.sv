@@ -333,13 +333,13 @@ module payload_writer
   assign completion_qp_o    = head_qp;
   assign completion_o       = head.completion;
 
-  logic offered_q;  // the host has taken the atomic
-  assign atomic_valid_o  = head_valid && head.atomic && !offered_q;
+  logic atomic_taken_q;  // by the host
+  assign atomic_valid_o  = head_valid && head.atomic && !atomic_taken_q;
   assign atomic_qp_o     = head_qp;
   assign atomic_place_o  = head.place;
   assign atomic_o        = head.completion;
 
-  assign settled_valid_o = head_valid && head.reads && (!head.atomic || offered_q);
+  assign settled_valid_o = head_valid && head.reads && (!head.atomic || atomic_taken_q);
   assign settled_qp_o    = head_qp;
 
   always_comb begin
@@ -350,10 +350,10 @@ module payload_writer
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
       written_q <= 1'b0;
-      offered_q <= 1'b0;
-      offset_q  <= '0;
+      atomic_taken_q <= 1'b0;
+      offset_q <= '0;
     end else begin
-      offered_q <= atomic_valid_o ? atomic_ready_i : offered_q && !head_ready;
+      atomic_taken_q <= atomic_valid_o ? atomic_ready_i : atomic_taken_q && !head_ready;
       if (last_beat) offset_q <= '0;
       else if (write_valid_o && write_ready_i) offset_q <= offset_q + 64'(DataBytes);
       if (head_valid && head_ready) written_q <= 1'b0;

@@ -18,9 +18,9 @@
 // - An atomic goes to the host when all writes in front of it were taken, and what it found comes back as an event of
 //   its QP. At most `AtomicsOut` are at the host.
 // - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it; none is begun
-//   while a refusal of its QP waits for its step. Its memory is
-//   checked as that of a write is, and a refusal is told in the same way. No ACK or NAK of a QP is granted while one of
-//   its responses is to be sent, here or behind (`sending_i`): none goes past a response.
+//   while a refusal of its QP waits for its step. Its memory is checked as that of a write is, and a refusal is told in
+//   the same way. No ACK or NAK of a QP is granted while one of its responses is to be sent, here or behind
+//   (`sending_i`): none goes past a response.
 //
 // Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
 // payload that is written, once per beat.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::headers::Headers;
 use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use crate::seeded::Draws;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::{
     BthRepr, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, MacAddr, Opcode,
@@ -152,6 +153,18 @@ impl Source {
             pauses: 0,
             sent: 0,
         }
+    }
+
+    /// Sends so many RoCE frames of random sizes at random times.
+    pub(crate) fn random(draws: &mut Draws, rate: LineRate, frames: u32) -> Self {
+        let mut source = Self::new(rate, Duration::ZERO);
+        let mut at = Time::ZERO;
+        for psn in 0..frames {
+            at += Duration::from_ps(draws.below(3_000_000));
+            let size = 64 + draws.below(1400) as usize;
+            source = source.then(at, 3, roce_frame(1, 2).psn(psn).bytes(size));
+        }
+        source
     }
 
     pub(crate) fn then(mut self, at: Time, priority: u8, bytes: Bytes) -> Self {

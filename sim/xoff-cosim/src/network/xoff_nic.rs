@@ -291,7 +291,7 @@ impl Driver for XoffNic {
         pins.cqe_ready_i = host.takes_completion(now).into();
         pins.read_ready_i = host.takes_read(now).into();
         pins.write_ready_i = host.takes_write(now).into();
-        pins.atomic_ready_i = host.takes_write(now).into();
+        pins.atomic_ready_i = pins.write_ready_i;
         let original = host.original(now);
         pins.original_valid_i = original.is_some().into();
         if let Some(original) = original {

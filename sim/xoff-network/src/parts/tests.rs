@@ -66,12 +66,7 @@ fn run_in(parts: u32, scenario: &Scenario, tapped: &[(NodeId, PortId)]) -> Came 
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
         pool.unwrap().install(|| run(scenario, Some(way), tapped))
     };
-    let came: Vec<Option<Came>> = std::thread::scope(|scope| {
-        let ways = Channels::between(parts).into_iter();
-        let threads: Vec<_> = ways.map(|way| scope.spawn(move || part(way))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
-        joined.collect()
-    });
+    let came = Channels::run(parts, part);
     came.into_iter().flatten().next().unwrap()
 }
 

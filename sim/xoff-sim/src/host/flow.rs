@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Allowance;
 use super::memory;
+use super::room::Room;
 use super::working_set::WorkingSet;
 use crate::protocol::gbn::{Recv, Status, Work, WorkKind};
 use crate::time::{Clock, Cycles, Duration, Time};
@@ -72,9 +73,7 @@ impl FlowConfig {
     /// What an atomic of the flow finds in the first word of its memory at the other end: each adds 1, also those that
     /// compare and swap.
     fn original(&self, index: u64) -> u64 {
-        let mut word = [0; 8];
-        memory::fill(self.base(), &mut word);
-        u64::from_le_bytes(word).wrapping_add(index)
+        memory::number(self.base()).wrapping_add(index)
     }
 
     /// How many of `bytes`, which were written for message `index`, are wrong at an address.
@@ -162,8 +161,7 @@ pub struct Sender {
     open: VecDeque<Time>,
     /// Cycle before which nothing is posted.
     unblocked: Cycles,
-    /// When completions were seen that made room which is not used yet.
-    room: VecDeque<Cycles>,
+    room: Room,
     delivered: Vec<Delivered>,
     failed: Option<Status>,
     flushed: u64,
@@ -184,7 +182,7 @@ impl Sender {
             posted: 0,
             open: VecDeque::new(),
             unblocked: Cycles(0),
-            room: VecDeque::new(),
+            room: Room::default(),
             delivered: Vec::new(),
             failed: None,
             flushed: 0,
@@ -250,17 +248,8 @@ impl Sender {
         }
         let gates = self.let_through()?;
         let due = clock.edge_from(self.due()).max(self.unblocked);
-        Some(due.max(self.room_from()).max(gates))
-    }
-
-    /// When there is room for a message, if fewer than may be are open: each completion makes room for one. Messages
-    /// that were never open have it from the start.
-    fn room_from(&self) -> Cycles {
-        let used = self.open.len() + self.room.len();
-        match self.room.front() {
-            Some(seen) if used >= self.config.outstanding as usize => *seen,
-            _ => Cycles(0),
-        }
+        let room = (self.room).from(self.open.len() as u64, self.config.outstanding);
+        Some(due.max(room).max(gates))
     }
 
     /// The next work request. [`posted`](Self::posted) is called once the NIC has taken it.
@@ -309,9 +298,7 @@ impl Sender {
             at
         };
         self.open.push_back(due);
-        if self.open.len() + self.room.len() > self.config.outstanding as usize {
-            self.room.pop_front();
-        }
+        (self.room).used(self.open.len() as u64, self.config.outstanding);
         self.posted += 1;
         for (_, gate) in &mut self.allowances {
             gate.posted(self.posted);
@@ -331,7 +318,7 @@ impl Sender {
             self.failed.get_or_insert(status);
             self.flushed += 1;
         }
-        self.room.push_back(at.0);
+        self.room.made(at.0);
         id == expected
     }
 
@@ -414,8 +401,7 @@ pub struct Receiver {
     completed: u64,
     /// Cycle before which nothing is posted.
     unblocked: Cycles,
-    /// When completions were seen that made room for buffers which are not posted yet.
-    room: VecDeque<Cycles>,
+    room: Room,
     /// Number of messages that have been written completely.
     whole: u64,
     /// Bytes of the next message that have been written, from its start.
@@ -440,7 +426,7 @@ impl Receiver {
             posted: 0,
             completed: 0,
             unblocked: Cycles(0),
-            room: VecDeque::new(),
+            room: Room::default(),
             whole: 0,
             covered: 0,
             failed: None,
@@ -520,12 +506,7 @@ impl Receiver {
             && more
             && open < self.buffers.into()
             && self.failed.is_none())
-        .then(|| match self.room.front() {
-            Some(seen) if open + self.room.len() as u64 >= self.buffers.into() => {
-                self.unblocked.max(*seen)
-            }
-            _ => self.unblocked,
-        })
+        .then(|| self.unblocked.max(self.room.from(open, self.buffers)))
     }
 
     /// Whether the QP is connected and all buffers that are kept posted are.
@@ -550,10 +531,7 @@ impl Receiver {
 
     pub(super) fn posted(&mut self) {
         self.posted += 1;
-        let open = self.posted - self.completed;
-        if open + self.room.len() as u64 > self.buffers.into() {
-            self.room.pop_front();
-        }
+        (self.room).used(self.posted - self.completed, self.buffers);
     }
 
     /// Takes the completion of a buffer. Returns false when it is not the one expected, or its message has not been
@@ -561,7 +539,7 @@ impl Receiver {
     pub(super) fn completed(&mut self, id: u64, status: Status, length: u32, seen: Cycles) -> bool {
         let expected = self.completed;
         self.completed += 1;
-        self.room.push_back(seen);
+        self.room.made(seen);
         if status != Status::Success {
             self.failed.get_or_insert(status);
             return id == expected;

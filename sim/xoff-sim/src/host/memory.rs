@@ -45,6 +45,13 @@ pub fn fill(va: u64, bytes: &mut [u8]) {
     tail.copy_from_slice(&word(index).to_le_bytes()[..tail.len()]);
 }
 
+/// The number in the eight bytes from `va` on, little-endian.
+pub fn number(va: u64) -> u64 {
+    let mut bytes = [0; 8];
+    fill(va, &mut bytes);
+    u64::from_le_bytes(bytes)
+}
+
 /// How many of `bytes`, written at `va`, differ from the memory's content.
 pub fn differing(va: u64, bytes: &[u8]) -> u64 {
     let (head, mut index) = first_word(va, bytes.len());

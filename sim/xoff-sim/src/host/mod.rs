@@ -7,6 +7,7 @@
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
 //! | [`working_set`] | [`WorkingSet`]: in which memory the messages of a flow lie, and in which order |
+//! | `room` | room for messages and receive buffers, which completions make |
 //! | [`shown`] | [`HostKnown`]: what a host shows of itself to other parts of the network |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
 //!
@@ -31,6 +32,7 @@ mod manual;
 pub mod memory;
 mod overlay;
 pub mod pcie;
+mod room;
 pub mod shown;
 pub mod stalls;
 #[cfg(test)]
@@ -529,12 +531,13 @@ impl Host {
         if self.originals.is_empty() || self.stalls.holds(Stalled::Data, now) {
             return None;
         }
-        let due = self.originals.front().is_some_and(|(at, _)| *at <= now);
-        due.then(|| self.originals.pop_front())?.map(|(_, it)| it)
+        let (_, original) = *self.originals.front().filter(|(at, _)| *at <= now)?;
+        self.originals.pop_front();
+        Some(original)
     }
 
-    /// Lets a peer's READs and atomics have the memory of a region with this key. Of a [`manual`](Self::manual) host; others check
-    /// what is read when it arrives.
+    /// Lets a peer's READs and atomics have the memory of a region with this key. Of a [`manual`](Self::manual) host;
+    /// others check what is read when it arrives.
     pub fn permit_reads(&mut self, region: &Region, key: u32) {
         if let Some(manual) = &mut self.manual {
             manual.readable.push((region.base, region.length, key));

@@ -29,6 +29,15 @@ pub(super) struct Span {
     pub(super) latency: Duration,
 }
 
+/// A link, for tests.
+#[cfg(test)]
+pub(super) fn span(a: u32, b: u32, ns: u64) -> Span {
+    Span {
+        ends: [a, b],
+        latency: Duration::from_ns(ns),
+    }
+}
+
 /// Groups `nodes`, which are sorted, with the links among them. Returns the whole as one group, and the numbers of the
 /// nodes in the order in which they have to lie in memory.
 pub(super) fn arrange(nodes: &[u32], links: &[Span]) -> (Group, Vec<u32>) {
@@ -110,13 +119,6 @@ pub(super) fn index(nodes: &[u32], node: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn span(a: u32, b: u32, ns: u64) -> Span {
-        Span {
-            ends: [a, b],
-            latency: Duration::from_ns(ns),
-        }
-    }
 
     fn text(number: u32, links: &[Span]) -> String {
         let nodes: Vec<u32> = (0..number).collect();

@@ -86,6 +86,16 @@ impl Channels {
         ends.map(|(part, (to, from))| Self { part, to, from })
             .collect()
     }
+
+    /// Runs each part in a thread of its own. Returns what they came to, in their order. Panics if one does.
+    pub fn run<R: Send>(parts: u32, part: impl Fn(Self) -> R + Sync) -> Vec<R> {
+        std::thread::scope(|scope| {
+            let ends = Self::between(parts).into_iter();
+            let threads: Vec<_> = ends.map(|end| scope.spawn(|| part(end))).collect();
+            let joined = threads.into_iter().map(|thread| thread.join());
+            joined.map(|came| came.expect("no part panics")).collect()
+        })
+    }
 }
 
 impl Exchange for Channels {
@@ -119,26 +129,20 @@ mod tests {
 
     #[test]
     fn each_part_has_what_the_others_gave_it() {
-        let talk = |mut end: Channels| {
-            std::thread::spawn(move || {
-                let own = end.part() as u8;
-                for step in 0..3 {
-                    let messages = (0..3).map(|to| vec![own, to, step]).collect();
-                    let got = end.exchange(messages).unwrap();
-                    for (from, message) in (0..).zip(got) {
-                        let expected = match from == own {
-                            true => vec![],
-                            false => vec![from, own, step],
-                        };
-                        assert_eq!(message, expected);
-                    }
+        Channels::run(3, |mut end| {
+            let own = end.part() as u8;
+            for step in 0..3 {
+                let messages = (0..3).map(|to| vec![own, to, step]).collect();
+                let got = end.exchange(messages).unwrap();
+                for (from, message) in (0..).zip(got) {
+                    let expected = match from == own {
+                        true => vec![],
+                        false => vec![from, own, step],
+                    };
+                    assert_eq!(message, expected);
                 }
-            })
-        };
-        let threads: Vec<_> = Channels::between(3).into_iter().map(talk).collect();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+            }
+        });
     }
 
     #[test]

@@ -134,13 +134,7 @@ fn place(clusters: &[Cluster], part: f64) -> (f64, Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn span(a: u32, b: u32, ns: u64) -> Span {
-        Span {
-            ends: [a, b],
-            latency: Duration::from_ns(ns),
-        }
-    }
+    use crate::kernel::arrange::span;
 
     /// Two podsets of two racks of two hosts: hosts 0 to 7, ToRs 8 to 11, leafs 12 to 15, spines 16 to 19.
     fn clos() -> Vec<Span> {

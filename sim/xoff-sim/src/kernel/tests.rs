@@ -3,28 +3,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
 use crate::link::{Link, MIN_LATENCY};
-use crate::seeded::{Draws, Seed};
+use crate::seeded::Seed;
 use crate::testing::{Source, checkpointed, roce_frame};
 use crate::time::{Duration, Length, LineRate, Time};
-
-fn random_source(draws: &mut Draws, rate: LineRate) -> Source {
-    let mut source = Source::new(rate, Duration::ZERO);
-    let mut at = Time::ZERO;
-    for psn in 0..50 {
-        at += Duration::from_ps(draws.below(3_000_000));
-        let size = 64 + draws.below(1400) as usize;
-        source = source.then(at, 3, roce_frame(1, 2).psn(psn).bytes(size));
-    }
-    source
-}
 
 /// Pairs of sources that send to each other over links of different lengths, some with faults.
 fn pairs(n: u64) -> Network<Source> {
     let mut draws = Seed(1).draws();
     let mut builder = NetworkBuilder::new(Seed(2));
     for pair in 0..n {
-        let a = builder.node(random_source(&mut draws, LineRate::G40));
-        let b = builder.node(random_source(&mut draws, LineRate::G40));
+        let a = builder.node(Source::random(&mut draws, LineRate::G40, 50));
+        let b = builder.node(Source::random(&mut draws, LineRate::G40, 50));
         let mut link = Link::new(
             Length::from_m(10 * pair),
             MIN_LATENCY + Duration::from_ps(draws.below(1000)),

@@ -229,11 +229,7 @@ impl Pair {
             (WorkKind::READ, _) => {}
             (kind, _) => {
                 (work.remote_va, work.length) = (word, 8);
-                let held = self.words.entry(qp).or_insert_with(|| {
-                    let mut bytes = [0; 8];
-                    memory::fill(word, &mut bytes);
-                    u64::from_le_bytes(bytes)
-                });
+                let held = self.words.entry(qp).or_insert_with(|| memory::number(word));
                 work.swap_add = draw.bits();
                 work.compare = match draw.once_in(4) {
                     true => draw.bits(),

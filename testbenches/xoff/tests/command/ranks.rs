@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use xoff::Outcome;
 use xoff::ranks::{Agreed, Ranks};
-use xoff_sim::kernel::Channels;
+use xoff_sim::kernel::{Channels, Exchange};
 
 use crate::common::{Said, run_on};
 
 /// Runs the command in one rank for each list of arguments. Returns what the ranks said, in their order.
 fn ranks(arguments: &[&[&str]]) -> Vec<(Result<Outcome, String>, String)> {
-    let rank = |(way, arguments): (Channels, &[&str])| {
+    Channels::run(arguments.len() as u32, |way| {
+        let arguments = arguments[way.part() as usize];
         let ranks = Ranks::on(Arc::new(Mutex::new(way)));
         let arguments = [arguments, &["--threads", "1"]].concat();
         let Said { outcome, out, err } = run_on(&crate::program(), &ranks, &arguments, None, false);
@@ -19,13 +20,6 @@ fn ranks(arguments: &[&[&str]]) -> Vec<(Result<Outcome, String>, String)> {
             agreed.said.unwrap_or_default()
         });
         (outcome, out + &err)
-    };
-    std::thread::scope(|scope| {
-        let ways = Channels::between(arguments.len() as u32).into_iter();
-        let threads = ways.zip(arguments.iter().copied());
-        let threads: Vec<_> = threads.map(|one| scope.spawn(move || rank(one))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
-        joined.collect()
     })
 }
 

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::kernel::{Channels, NetworkBuilder, PortId};
 use crate::link::{Link, MIN_LATENCY};
-use crate::seeded::{Draws, Seed};
-use crate::testing::{Source, roce_frame};
+use crate::seeded::Seed;
+use crate::testing::Source;
 use crate::time::{Length, LineRate};
 
 const END: Time = Time::from_ps(60_000_000);
@@ -14,7 +14,7 @@ fn network(pairs: u32, seed: u64) -> Network<Source> {
     let mut draws = Seed(seed).draws();
     let mut builder = NetworkBuilder::new(Seed(seed + 1));
     for _ in 0..pairs {
-        let [a, b] = [0, 1].map(|_| builder.node(source(&mut draws)));
+        let [a, b] = [0, 1].map(|_| builder.node(Source::random(&mut draws, LineRate::G40, 20)));
         let cable = Length::from_m(draws.below(3) * 100);
         let mut link = Link::new(cable, MIN_LATENCY + Duration::from_ps(draws.below(1_000)));
         link.faults[0] = vec!["any, chance 1/5: drop".parse().unwrap()];
@@ -27,17 +27,6 @@ fn network(pairs: u32, seed: u64) -> Network<Source> {
         network.tap(NodeId(node), PortId(0), true);
     }
     network
-}
-
-fn source(draws: &mut Draws) -> Source {
-    let mut source = Source::new(LineRate::G40, Duration::ZERO);
-    let mut at = Time::ZERO;
-    for psn in 0..20 {
-        at += Duration::from_ps(draws.below(3_000_000));
-        let size = 64 + draws.below(1_400) as usize;
-        source = source.then(at, 3, roce_frame(1, 2).psn(psn).bytes(size));
-    }
-    source
 }
 
 /// Runs a copy of the network in each part, stopping at `stops`. Returns them, with the records that part 0 saw.
@@ -57,13 +46,8 @@ fn run_parts(
         }
         (part, records)
     };
-    let ran: Vec<(Network<Source>, Vec<Record>)> = std::thread::scope(|scope| {
-        let ways = Channels::between(parts).into_iter();
-        let threads: Vec<_> = ways.map(|way| scope.spawn(move || run(way))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap());
-        joined.collect()
-    });
-    let (networks, mut records): (Vec<_>, Vec<_>) = ran.into_iter().unzip();
+    let ran = Channels::run(parts, run).into_iter();
+    let (networks, mut records): (Vec<_>, Vec<_>) = ran.unzip();
     assert!(records[1..].iter().all(Vec::is_empty));
     (networks, records.swap_remove(0))
 }

@@ -305,8 +305,8 @@ impl ResponderQp {
                 if self.context.state != QpState::Ready {
                     return ResponderNote::NotReady.into();
                 }
-                if self.answers_with_data(&arrival) {
-                    return self.read_request(&arrival);
+                if let Some(asked) = self.wants(&arrival) {
+                    return self.read_request(&arrival, asked);
                 }
                 self.packet(&arrival, operation)
             }

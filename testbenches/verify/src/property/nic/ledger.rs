@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Written;
-use xoff_sim::host::memory::{differing, fill};
+use xoff_sim::host::memory::{differing, number};
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 
@@ -121,11 +121,7 @@ impl Ledger {
         let mut work = self.post_read(8, signaled, place, source);
         work.kind = kind;
         work.remote_va = (source.va + source.bytes - 8) - 8 * self.reopened;
-        let found = self.word.unwrap_or_else(|| {
-            let mut bytes = [0; 8];
-            fill(work.remote_va, &mut bytes);
-            u64::from_le_bytes(bytes)
-        });
+        let found = self.word.unwrap_or_else(|| number(work.remote_va));
         let mut draw = SplitMix::new(work.id);
         work.swap_add = draw.bits();
         work.compare = match draw.once_in(3) {

@@ -1,15 +1,15 @@
 //! READs and atomics at the responder: what the standard has it answer with data, and answer again (IBTA volume 1
 //! §9.4.4, §9.4.5, §9.7.5).
 //!
-//! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder answers READs by steps of its own, which
-//! are in [`reads`](super::reads), and refuses atomics.
+//! This is an addition to [`ResponderQp`] for model NICs. The RTL's responder answers them by steps of its own, which
+//! are in [`reads`](super::reads).
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::read_rules::{ReadAsked, is_too_long, opcode, responses};
-use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
+use super::read_rules::{ReadAsked, opcode, responses};
+use super::{ResponderNote, ResponderQp, ResponderStep};
 use crate::protocol::gbn::{Arrival, QpState, Response, mtu_bytes};
 use crate::wire::{Msn, Opcode, Psn, Syndrome};
 
@@ -355,7 +355,8 @@ impl ResponderQp {
             answered.waiting += usize::from(request.is_some());
             return (ResponderNote::Duplicate.into(), request);
         }
-        if let Some(fault) = self.fault_of(arrival, asked, answered, allowed) {
+        let full = answered.is_full();
+        if let Some(fault) = context.fault_of_asked(arrival, asked, full, allowed) {
             return (self.refuse(fault), None);
         }
         let context = &mut self.context;
@@ -378,28 +379,6 @@ impl ResponderQp {
             answered.kept.pop_front();
         }
         (ResponderNote::Accepted.into(), Some(request))
-    }
-
-    fn fault_of(
-        &self,
-        arrival: &Arrival,
-        asked: Asked,
-        answered: &Answered,
-        allowed: bool,
-    ) -> Option<Fault> {
-        let mtu = mtu_bytes(self.context.configuration.mtu);
-        let too_long = match asked {
-            Asked::Read { bytes } => is_too_long(bytes, mtu),
-            Asked::Atomic(_) => false,
-        };
-        if self.context.under_way || answered.is_full() || too_long || arrival.payload_bytes > 0 {
-            return Some(Fault::Invalid);
-        }
-        if asked.bytes() > 0 && !allowed {
-            return Some(Fault::Access);
-        }
-        let aligned = arrival.va.is_multiple_of(ATOMIC_BYTES.into());
-        (matches!(asked, Asked::Atomic(_)) && !aligned).then_some(Fault::Invalid)
     }
 }
 

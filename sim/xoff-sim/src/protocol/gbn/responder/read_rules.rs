@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ResponderContext;
+use super::answered::{ATOMIC_BYTES, Asked};
+use super::{Fault, ResponderContext};
 use crate::protocol::gbn::types::MESSAGE_BYTES_MAX;
-use crate::protocol::gbn::{Arrival, Owed};
+use crate::protocol::gbn::{Arrival, Owed, mtu_bytes};
 use crate::wire::{Opcode, Psn};
 
 /// Most responses to a READ: a quarter of all PSNs, so that a PSN is never both ahead and behind.
@@ -17,7 +18,7 @@ pub(super) fn responses(bytes: u32, mtu: u32) -> u32 {
 }
 
 /// Whether a READ asks for more than there may be of one.
-pub(super) fn is_too_long(bytes: u32, mtu: u32) -> bool {
+fn is_too_long(bytes: u32, mtu: u32) -> bool {
     bytes > MESSAGE_BYTES_MAX || responses(bytes, mtu) > RESPONSES_MAX
 }
 
@@ -63,6 +64,28 @@ impl ReadAsked {
 }
 
 impl ResponderContext {
+    /// What is wrong with a READ or an atomic that is in order. `full`: so many are unanswered as may be; `allowed`: its
+    /// key permits what it asks for.
+    pub(super) fn fault_of_asked(
+        &self,
+        arrival: &Arrival,
+        asked: Asked,
+        full: bool,
+        allowed: bool,
+    ) -> Option<Fault> {
+        let mtu = mtu_bytes(self.configuration.mtu);
+        let is_atomic = matches!(asked, Asked::Atomic(_));
+        let too_long = !is_atomic && is_too_long(asked.bytes(), mtu);
+        if self.under_way || full || too_long || arrival.payload_bytes > 0 {
+            return Some(Fault::Invalid);
+        }
+        if asked.bytes() > 0 && !allowed {
+            return Some(Fault::Access);
+        }
+        let aligned = arrival.va.is_multiple_of(ATOMIC_BYTES.into());
+        (is_atomic && !aligned).then_some(Fault::Invalid)
+    }
+
     /// Takes a READ or an atomic in order, with so many responses: these acknowledge what came before it, and count it.
     pub(super) fn accept_asked(&mut self, psn: Psn, responses: u32) {
         self.silent = false;

@@ -7,9 +7,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::answered::ATOMIC_BYTES;
-use super::read_rules::{ReadAsked, is_too_long, opcode, responses};
-use super::{Fault, ResponderNote, ResponderQp, ResponderStep};
+use super::answered::{ATOMIC_BYTES, Asked};
+use super::read_rules::{ReadAsked, opcode, responses};
+use super::{ResponderNote, ResponderQp, ResponderStep};
 use crate::protocol::gbn::{Arrival, Place, QpState, mtu_bytes};
 use crate::wire::{Msn, Opcode, Psn};
 
@@ -197,28 +197,23 @@ impl ResponderQp {
         mtu_bytes(self.context.configuration.mtu)
     }
 
-    /// Whether a request is one that is answered with data, at a QP that serves these.
-    pub(super) fn answers_with_data(&self, arrival: &Arrival) -> bool {
-        let asked = [
-            Opcode::RC_READ_REQUEST,
-            Opcode::RC_CMP_SWAP,
-            Opcode::RC_FETCH_ADD,
-        ];
-        !self.reads.slots.is_empty() && asked.contains(&Opcode(arrival.operation))
+    /// What a request asks for, at a QP that answers with data.
+    pub(super) fn wants(&self, arrival: &Arrival) -> Option<Asked> {
+        Asked::of(arrival).filter(|_| !self.reads.slots.is_empty())
     }
 
     /// Takes a READ or an atomic of a QP that is ready.
-    pub(super) fn read_request(&mut self, arrival: &Arrival) -> ResponderStep {
+    pub(super) fn read_request(&mut self, arrival: &Arrival, wanted: Asked) -> ResponderStep {
         let ahead = arrival.psn.ahead_of(self.context.expected_psn);
         if ahead > 0 {
             return self.gap();
         }
         let reads = &mut self.context.reads;
         let operation = Opcode(arrival.operation);
-        let mut asked = ReadAsked::of(arrival);
-        if operation != Opcode::RC_READ_REQUEST {
-            asked.bytes = ATOMIC_BYTES;
-        }
+        let asked = ReadAsked {
+            bytes: wanted.bytes(),
+            ..ReadAsked::of(arrival)
+        };
         if ahead < 0 {
             self.reads.search = (reads.kept > 0).then(|| Search {
                 operation,
@@ -231,7 +226,9 @@ impl ResponderQp {
                 ..ResponderNote::Duplicate.into()
             };
         }
-        if let Some(fault) = self.fault_of_read(arrival, &asked) {
+        let full = usize::from(reads.behind(reads.done)) == self.reads.slots.len();
+        let fault = (self.context).fault_of_asked(arrival, wanted, full, arrival.access);
+        if let Some(fault) = fault {
             return self.refuse(fault);
         }
         let mtu = self.mtu();
@@ -265,21 +262,6 @@ impl ResponderQp {
             accepts_read: Some(index % 16),
             ..ResponderNote::Accepted.into()
         }
-    }
-
-    fn fault_of_read(&self, arrival: &Arrival, asked: &ReadAsked) -> Option<Fault> {
-        let is_read = Opcode(arrival.operation) == Opcode::RC_READ_REQUEST;
-        let too_long = is_too_long(asked.bytes, self.mtu());
-        let reads = &self.context.reads;
-        let full = usize::from(reads.behind(reads.done)) == self.reads.slots.len();
-        if self.context.under_way || full || too_long || arrival.payload_bytes > 0 {
-            return Some(Fault::Invalid);
-        }
-        if asked.bytes > 0 && !arrival.access {
-            return Some(Fault::Access);
-        }
-        let aligned = is_read || asked.va.is_multiple_of(ATOMIC_BYTES.into());
-        (!aligned).then_some(Fault::Invalid)
     }
 
     /// Compares a kept READ with the one that is asked again. `None` if there is none to be looked for.

@@ -200,3 +200,33 @@ fn a_qp_that_fails_answers_what_was_before() {
     assert_eq!((qp.nak(), qp.next()), (None, None));
     assert_eq!(qp.nak(), Some((3, 0x63)));
 }
+
+fn add(n: u32, va: u64) -> Arrival {
+    Arrival {
+        operation: Opcode::RC_FETCH_ADD.0,
+        ..read(n, va, 0)
+    }
+}
+
+/// An atomic is answered when the host has performed it, once; a duplicate from what was kept.
+#[test]
+fn an_atomic_waits_for_its_original() {
+    let mut qp = open();
+    qp.accepts(read(0, 0x1000, 1));
+    qp.accepts(add(1, 0x2000));
+    assert_eq!(qp.next(), Some((0x10, 0, 1, 0x1000, 1)));
+    assert_eq!(qp.next(), None);
+    let original = Original {
+        index: 1,
+        original: 77,
+    };
+    for note in [ResponderNote::None, ResponderNote::Ignored] {
+        assert_eq!(qp.step(ResponderEvent::Return(original)).note, note);
+    }
+    assert_eq!(qp.next(), Some((0x12, 1, 2, 77, 0)));
+    assert_eq!(qp.asks(add(1, 0x2000)), (ResponderNote::Duplicate, true));
+    assert_eq!(qp.next(), Some((0x12, 1, 2, 77, 0)));
+    assert_eq!(qp.next(), None);
+    // Unaligned.
+    assert_eq!(qp.asks(add(2, 0x2004)).0, ResponderNote::Invalid);
+}
