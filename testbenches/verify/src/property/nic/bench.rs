@@ -725,7 +725,7 @@ impl Bench {
             counted.insert(counter.address, count);
         }
         let counted = |address| counted[&address];
-        self.sent[side].check(counted)?;
+        self.sent[side].check(self.head.reads, counted)?;
         self.causes.check_drops(counted)?;
         self.faults.arrived[side].check(counted)
     }

@@ -27,8 +27,6 @@ pub struct Sent {
     notified: BTreeSet<u32>,
     requests: u64,
     answers: u64,
-    /// READ responses among the answers.
-    responses: u64,
     sequence_naks: u64,
     rnr_naks: u64,
     /// IPv4 identification of the next frame that has one.
@@ -159,10 +157,7 @@ impl Sent {
                 self.cnps += 1;
                 self.notified.insert(bth.dest_qp.get());
             }
-            (false, _) if bth.opcode.is_response() => {
-                self.answers += 1;
-                self.responses += 1;
-            }
+            (false, _) if bth.opcode.is_response() => self.answers += 1,
             (false, None) => self.requests += 1,
             (false, Some(meaning)) => {
                 self.answers += 1;
@@ -189,18 +184,18 @@ impl Sent {
         self.ended = true;
     }
 
-    /// Compares the counters of a NIC that rests with what was on the wire.
+    /// Compares the counters of a NIC that rests with what was on the wire. `reads`: its peer may have asked for READs.
     ///
     /// # Errors
     ///
     /// The first counter that counts something else.
-    pub fn check(&self, counted: impl Fn(u16) -> u64) -> Result<(), Disagreement> {
+    pub fn check(&self, reads: bool, counted: impl Fn(u16) -> u64) -> Result<(), Disagreement> {
         let withdrawn = counted(reg::WITHDRAWN);
         let (requests, answers) = (counted(reg::REQUESTS_OUT), counted(reg::ANSWERS_OUT));
         // READ responses are withdrawn as requests are. Other answers never are.
-        let (requests, answers) = match self.responses {
-            0 => (requests - withdrawn, (answers, self.answers)),
-            _ => {
+        let (requests, answers) = match reads {
+            false => (requests - withdrawn, (answers, self.answers)),
+            true => {
                 let both = requests + answers - withdrawn;
                 (self.requests, (both, self.requests + self.answers))
             }
