@@ -115,7 +115,7 @@ module transmit_slots_proof
       .context_valid_i  (context_valid),
       .context_qp_i     (context_qp),
       .context_ready_i  (context_ready),
-      .context_una_i    (psn_t'(una_i)),
+      .context_oldest_i (psn_t'(una_i)),
       .context_next_i   (psn_t'(next_i)),
       .withdraw_i       (1'b0),
       .withdraw_qp_i    ('0),

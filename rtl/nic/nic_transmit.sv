@@ -14,7 +14,7 @@
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module nic_transmit
-  import eth_pkg::*, roce_pkg::*, gbn_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
+  import eth_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned DataBytes = 32,
     parameter  int unsigned Qps       = 64,
@@ -493,7 +493,7 @@ module nic_transmit
       .context_valid_i      (step_valid),
       .context_qp_i         (step_qp),
       .context_ready_i      (context_after.state == QpReady),
-      .context_una_i        (context_after.una_psn),
+      .context_oldest_i     (requester_oldest_wanted(context_after)),
       .context_next_i       (context_after.next_psn),
       .withdraw_i           (withdraw),
       .withdraw_qp_i        (reply_qp_i),

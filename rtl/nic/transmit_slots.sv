@@ -51,7 +51,7 @@ module transmit_slots
     input logic              context_valid_i,  // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
     input logic              context_ready_i,  // the QP is ready
-    input psn_t              context_una_i,    // oldest PSN that is not acknowledged
+    input psn_t              context_oldest_i, // oldest PSN that may be wanted: as requester_oldest_wanted has it
     input psn_t              context_next_i,   // next PSN to be granted
 
     input logic                 withdraw_i,
@@ -208,7 +208,7 @@ module transmit_slots
     if (context_valid_i)
       for (int unsigned s = 0; s < Slots; s++) begin
         if (queued_q[s] && !response_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
-                psn_q[s], context_una_i
+                psn_q[s], context_oldest_i
             ) || !psn_behind(
                 psn_q[s], context_next_i
             )))

@@ -270,11 +270,9 @@ impl Requests {
         if sure && !lossy {
             self.sure = number + 1;
         }
+        // If it may have come before, the NIC's timer does not begin anew.
         if number == most {
             self.acknowledge(at, number + 1, lossy || !sure);
-        } else if sure && !lossy {
-            (self.timer, self.waiting) = (at, at);
-            (self.naks_waiting, self.rnrs_waiting) = (0, 0);
         }
         (number == most || number == least).then_some(number)
     }

@@ -27,6 +27,8 @@ const READABLE: Region = Region {
 };
 /// Its place in the table.
 const INDEX: u16 = 7;
+/// The class of the QPs.
+const CLASS: usize = 3;
 /// READs that a QP may have unanswered: `Reads` of `nic`.
 const READS: usize = 16;
 
@@ -426,6 +428,47 @@ fn response(opcode: Opcode, psn: Psn, bytes: usize) -> Vec<u8> {
         });
         roce.payload = vec![0xEE; bytes];
     })
+}
+
+/// 9.7.5.2.8: what is missing of a READ is asked for again, although responses of the answer before come while the request
+/// waits for the wire. Before that nothing is sent that stands behind it.
+#[test]
+fn its_request_waits_until_all_is_answered() {
+    let first = qp(0, 0).requester_psn;
+    let wait = |bench: &mut Bench| (0..500).for_each(|_| bench.pair.step(&mut all));
+    let mut bench = Bench::new();
+    let read = bench.work(2 * MTU);
+    let write = Work {
+        kind: WorkKind::WRITE,
+        remote_va: REGION,
+        remote_key: bench.pair.key[1],
+        ..bench.work(64)
+    };
+    for work in [read, write] {
+        bench.pair.post(0, 0, work);
+    }
+    // Both get lost.
+    (bench.pair).run(5_000, &mut |_, _, _| false, |pair| pair.frames.len() == 2);
+    bench.pair.write(0, reg::PFC_CLASSES, 0xFF).unwrap();
+    bench.pair.pause(0, CLASS, u16::MAX);
+    wait(&mut bench);
+    // An ACK of the WRITE, as if the network had put it in front of the responses.
+    let ack = response(Opcode::RC_ACK, first.advance(2), 0);
+    let begin = response(FIRST, first, MTU as usize);
+    for frame in [ack, begin] {
+        let at = bench.pair.time();
+        bench.pair.receive(0, at, frame);
+        wait(&mut bench);
+    }
+    assert_eq!(bench.pair.count(0, reg::IMPLIED_NAKS), 1);
+    bench.pair.pause(0, CLASS, 0);
+    bench.run(5_000, 2, &mut all);
+    let (asks, writes) = ((REQUEST, 0), (Opcode::RC_WRITE_ONLY, 2));
+    assert_eq!(bench.sent(0), [asks, writes, asks, writes]);
+    assert_eq!(
+        bench.ids_and_statuses(),
+        [(0, Status::Success), (1, Status::Success)]
+    );
 }
 
 /// Responses that nothing asked for are dropped and counted, while nothing is asked for as well as while something is.

@@ -286,10 +286,10 @@ impl ModelNic {
             open.armed = true;
         }
         let ready = context.state == QpState::Ready;
-        let (una, next) = (context.una_psn, context.next_psn);
+        let (oldest, next) = (context.oldest_wanted(), context.next_psn);
         let wanted = |slot: &Slot| {
             slot.granted == Granted::Response
-                || ready && slot.psn.ahead_of(una) >= 0 && slot.psn.ahead_of(next) < 0
+                || ready && slot.psn.ahead_of(oldest) >= 0 && slot.psn.ahead_of(next) < 0
         };
         self.withdraw(now, qp, wanted);
         if failed {

@@ -156,6 +156,21 @@ impl Posted {
 }
 
 impl RequesterContext {
+    /// The PSN from which on packets of the QP may be wanted on the wire. The request of a READ is wanted until all of
+    /// it is answered: if it is asked for again, responses of the answer before may come in the meantime, and not all of
+    /// them.
+    pub fn oldest_wanted(&self) -> Psn {
+        let AskedReads {
+            unanswered,
+            first_psn,
+            ..
+        } = self.asking;
+        match unanswered > 0 && first_psn.ahead_of(self.una_psn) < 0 {
+            true => first_psn,
+            false => self.una_psn,
+        }
+    }
+
     /// Whether PSNs up to `last` can be in use without one that is both ahead and behind.
     fn has_psns_to(&self, last: Psn) -> bool {
         (0..PSNS_MAX as i32 - 1).contains(&last.ahead_of(self.una_psn))
