@@ -272,6 +272,7 @@ impl Requests {
                 out.check(Rule::AckPastRead, false, text);
             } else {
                 out.remark(Habit::ReadPassed, text);
+                self.passed = self.passed.max(Some(through));
             }
             if let Some(request) = self.at_mut(first) {
                 request.answered = true;

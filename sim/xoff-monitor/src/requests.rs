@@ -142,6 +142,9 @@ pub(crate) struct Requests {
     pub acked: Option<i64>,
     /// When the newest of them was.
     acked_at: Time,
+    /// The newest PSN that was acknowledged before a READ in front of it was answered. A requester takes such an ACK for
+    /// a sign that a response is missing, and no more.
+    pub passed: Option<i64>,
     /// PSNs where a resend may begin: the first request seen, the PSN after each ACK, the PSN of each NAK, and
     /// missing READ responses.
     points: BTreeSet<i64>,
@@ -522,7 +525,8 @@ impl Requests {
         // What was acknowledged since may have been on its way, unless that is long ago.
         let crosses = time <= self.acked_at.saturating_add(CROSSING)
             || at.paused.is_some_and(|paused| paused >= self.acked_at);
-        let asked = asked && (psn >= acked || crosses || !own);
+        let passed = self.passed.is_some_and(|passed| psn <= passed);
+        let asked = asked && (psn >= acked || crosses || passed || !own);
         let holds = asked || unanswered || behind || self.asked_back == Some(psn);
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
