@@ -28,7 +28,7 @@ use xoff_sim::wire::{PRIORITIES, Psn};
 use crate::parts::Seen;
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
-use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, TcpSettings};
+use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, Operation, TcpSettings};
 use crate::tcp;
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
@@ -582,29 +582,27 @@ impl Kind {
         let flow = connection.settings;
         let limits = (self.limits)();
         let list = |values: Vec<String>| values.join(", ");
-        let second = connection.second.map(|(operation, _)| operation);
-        let mut operations = std::iter::once(connection.operation).chain(second);
+        let bytes = connection.messages.iter().map(|(_, bytes)| *bytes);
+        let longest = bytes.max().unwrap_or_default();
+        let returns = connection.operations().any(Operation::returns);
+        let key = if flow.mix.is_some() {
+            "mix"
+        } else {
+            "operation"
+        };
         let (known, does) = match posts {
             true => (limits.operations, "does"),
             false => (limits.answers, "answers"),
         };
-        let problem = if !operations.all(|it| known.contains(&it.into())) {
-            let can = [
-                ("send", WorkKind::SEND),
-                ("send_imm", WorkKind::SEND_IMM),
-                ("write", WorkKind::WRITE),
-                ("write_imm", WorkKind::WRITE_IMM),
-                ("read", WorkKind::READ),
-                ("cmp_swap", WorkKind::CMP_SWAP),
-                ("fetch_add", WorkKind::FETCH_ADD),
-            ];
-            let can = can.iter().filter(|(_, kind)| known.contains(kind));
-            let can = list(can.map(|(name, _)| (*name).into()).collect());
-            Some(("operation", format!("the NIC of {host} {does} {can}")))
-        } else if !posts && connection.operation.returns() && max_rd_atomic > limits.granted {
+        let problem = if !(connection.operations()).all(|it| known.contains(&it.into())) {
+            let can = Operation::ALL.iter();
+            let can = can.filter(|it| known.contains(&WorkKind::from(**it)));
+            let can = list(can.map(|it| it.name().into()).collect());
+            Some((key, format!("the NIC of {host} {does} {can}")))
+        } else if !posts && returns && max_rd_atomic > limits.granted {
             let granted = limits.granted;
             Some((
-                "operation",
+                key,
                 format!(
                     "the NIC of {host} has {granted} READs of a QP unanswered at most, and max_rd_atomic of {} \
                      is {max_rd_atomic}",
@@ -614,14 +612,11 @@ impl Kind {
         } else if !limits.mtus.contains(&flow.mtu) {
             let can = list(limits.mtus.iter().map(u32::to_string).collect());
             Some(("mtu", format!("{}: the NIC of {host} has {can}", flow.mtu)))
-        } else if connection.message.get() > limits.message.into() {
+        } else if longest.get() > limits.message.into() {
             let most = limits.message;
             Some((
                 "message",
-                format!(
-                    "{}: the NIC of {host} carries {most} bytes at most",
-                    connection.message
-                ),
+                format!("{longest}: the NIC of {host} carries {most} bytes at most"),
             ))
         } else if flow.outstanding > limits.outstanding {
             let most = limits.outstanding;

@@ -76,11 +76,11 @@ pub fn messages(simulation: &Simulation) -> Vec<MessageRow> {
                 let whole = sender.finished() && sender.failed().is_none();
                 let end = sender.delivered().last().filter(|_| whole);
                 let count = sender.config.count.unwrap_or(1);
-                let bytes = u64::from(sender.config.message) * count;
+                let bytes = (0..count).map(|number| u64::from(sender.config.shape(number).1));
                 add(
                     flow.start,
                     end.map(|message| message.at),
-                    bytes,
+                    bytes.sum(),
                     flow.ideal(0),
                 );
             }

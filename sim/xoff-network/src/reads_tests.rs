@@ -35,7 +35,7 @@ fn seen(simulation: &Simulation) -> (&FlowEnds, u64, usize, u64) {
             .errors();
         errors.payload_bytes + errors.completions + errors.failed_qps
     });
-    let bytes = simulation.receiver(flow).fresh_bytes();
+    let bytes = simulation.fresh_bytes(flow);
     let messages = simulation.sender(flow).delivered().len();
     (flow, bytes, messages, errors.iter().sum())
 }
@@ -56,6 +56,38 @@ fn data_come_back_to_the_host_that_posts() {
             "{operation:?}"
         );
         assert_eq!((flow.source, flow.target), (flow.to, flow.from));
+        assert!(simulation.finished());
+    }
+}
+
+/// READs, atomics, SENDs and WRITEs on one QP, both ends of which receive: with losses too.
+#[test]
+fn operations_take_turns_on_a_qp() {
+    let mix = [
+        (Operation::Write, 3),
+        (Operation::SendImm, 2),
+        (Operation::Read, 2),
+        (Operation::CmpSwap, 1),
+        (Operation::FetchAdd, 1),
+    ];
+    for faults in [&["any, chance 1/40: drop"][..], &[]] {
+        let settings = FlowSettings {
+            mix: Some(mix.into()),
+            message: ByteCount::new(3_000),
+            count: Some(90),
+            outstanding: 8,
+            ..FlowSettings::new("f", "a", "b")
+        };
+        let simulation = ran(&pair(settings, Duration::from_ms(20), faults));
+        let (flow, bytes, messages, errors) = seen(&simulation);
+        assert_eq!((bytes, messages, errors), (70 * 3_000 + 20 * 8, 90, 0));
+        let at = |(node, place): (_, usize)| {
+            let receiver = &simulation.host(node).receivers()[place];
+            (node, receiver.whole(), receiver.fresh_bytes())
+        };
+        let (read, sent) = (20 * 3_000 + 20 * 8, 50 * 3_000);
+        let sinks: Vec<_> = flow.sinks().map(at).collect();
+        assert_eq!(sinks, [(flow.from, 40, read), (flow.to, 50, sent)]);
         assert!(simulation.finished());
     }
 }

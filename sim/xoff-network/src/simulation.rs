@@ -100,14 +100,14 @@ pub struct FlowEnds {
     pub sender: usize,
     /// The node at the other end.
     pub to: NodeId,
-    /// Where its data comes from: `from`, but of READs and atomics `to`.
+    /// Where its data comes from: `from`, but if all messages are READs and atomics `to`.
     pub source: NodeId,
     /// QP index there.
     pub source_qp: u16,
     /// Where its data goes.
     pub target: NodeId,
-    /// Index among the flows whose data goes there.
-    pub receiver: usize,
+    /// Index among what arrives at `from` and at `to`: what is read, and all other data.
+    pub receivers: [Option<usize>; 2],
     /// Payload bytes of a full packet.
     pub mtu: u32,
     /// When its first message is posted, if its QP is connected by then.
@@ -116,8 +116,8 @@ pub struct FlowEnds {
     pub class: u8,
     /// Whether it is of a workload, and so measured as a whole and not message by message.
     pub workload: bool,
-    /// Times when nothing else is on its way: of messages with even and with odd numbers, of a workload of all of it.
-    ideals: [Duration; 2],
+    /// Times when nothing else is on its way: of messages, by number, and round again; of a workload of all of it.
+    ideals: Vec<Duration>,
     /// Whether its first message may wait for others, so that it begins when that is posted.
     pub waits: bool,
     /// Settings of the QP that sends its data, without what the other end reports about its own.
@@ -126,8 +126,20 @@ pub struct FlowEnds {
 
 impl FlowEnds {
     /// The time that a message takes when nothing else is on its way, by its number; of a workload, all of the flow.
-    pub const fn ideal(&self, message: u64) -> Duration {
-        self.ideals[(message % 2) as usize]
+    pub fn ideal(&self, message: u64) -> Duration {
+        self.ideals[(message % self.ideals.len() as u64) as usize]
+    }
+
+    /// The nodes at which its data arrives, with the index there: what is read at `from`, all else at `to`.
+    pub fn sinks(&self) -> impl Iterator<Item = (NodeId, usize)> + use<> {
+        let ends = [self.from, self.to].into_iter().zip(self.receivers);
+        ends.filter_map(|(node, receiver)| Some((node, receiver?)))
+    }
+
+    /// Index among what arrives at [`target`](Self::target).
+    pub(crate) fn receiver(&self) -> usize {
+        let [read, sent] = self.receivers;
+        sent.or(read).expect("data of a flow arrives somewhere")
     }
 }
 
@@ -160,8 +172,8 @@ struct Connecting {
     /// The QPs' settings, without what the other end will report.
     settings: [QpSettings; 2],
     created: [Option<Created>; 2],
-    /// The side that its data goes to.
-    target: usize,
+    /// The sides at which its data arrives.
+    arrives: [bool; 2],
     connecting: bool,
     /// Whether the receiving end has been told to post its buffers.
     receiving: bool,
@@ -684,9 +696,16 @@ impl Simulation {
         &self.host(flow.from).senders()[flow.sender]
     }
 
-    /// The receiving end of a flow.
+    /// The receiving end of a flow: of a mix that of what is not read.
     pub fn receiver(&self, flow: &FlowEnds) -> &Receiver {
-        &self.host(flow.target).receivers()[flow.receiver]
+        &self.host(flow.target).receivers()[flow.receiver()]
+    }
+
+    /// Bytes of a flow that have arrived in order and for the first time, at both ends.
+    pub fn fresh_bytes(&self, flow: &FlowEnds) -> u64 {
+        let receivers = flow.sinks();
+        let bytes = receivers.map(|(node, place)| self.host(node).receivers()[place].fresh_bytes());
+        bytes.sum()
     }
 
     /// The host of a node.
@@ -774,7 +793,7 @@ impl Simulation {
 struct Reached {
     created: [Option<Created>; 2],
     connected: [bool; 2],
-    posted: bool,
+    posted: [bool; 2],
 }
 
 impl Reached {
@@ -783,8 +802,8 @@ impl Reached {
         for side in 0..2 {
             self.created[side] = self.created[side].or(other.created[side]);
             self.connected[side] |= other.connected[side];
+            self.posted[side] |= other.posted[side];
         }
-        self.posted |= other.posted;
     }
 }
 
@@ -819,8 +838,8 @@ impl Connecting {
             let qp = self.qps[side];
             reached.created[side] = self.created[side].or_else(|| endpoint.created(qp));
             reached.connected[side] = self.connecting && endpoint.connected(qp);
-            if side == self.target {
-                reached.posted = self.receiving && endpoint.host().has_posted(self.number);
+            if self.arrives[side] {
+                reached.posted[side] = self.receiving && endpoint.host().has_posted(self.number);
             }
         }
         reached
@@ -872,15 +891,20 @@ impl Connecting {
             return Ok(Step::Waits);
         }
         if !self.receiving {
-            let key = [a, b][self.target].key;
-            update(network, self.ends[self.target], |station| {
-                host_of(station).connect_receiver(self.number, now, key);
-            });
+            for (side, own) in [a, b]
+                .into_iter()
+                .enumerate()
+                .filter(|(side, _)| self.arrives[*side])
+            {
+                update(network, self.ends[side], |station| {
+                    host_of(station).connect_receiver(self.number, now, own.key);
+                });
+            }
             self.receiving = true;
             return Ok(Step::Went);
         }
         // A message that finds no buffer is refused, and may end a QP whose sender was only too early.
-        if !reached.posted {
+        if reached.posted != self.arrives {
             return Ok(Step::Waits);
         }
         update(network, self.ends[0], |station| {
@@ -937,10 +961,7 @@ fn create(
         });
         let config = FlowConfig {
             number: flows.len() as u32,
-            kind: connection.operation.into(),
-            message: connection.message.get() as u32,
-            second: (connection.second)
-                .map(|(operation, bytes)| (operation.into(), bytes.get() as u32)),
+            shapes: scenario::shapes(&connection.messages),
             count: connection.count,
             outstanding: settings.outstanding,
             start: Time::ZERO + connection.start,
@@ -959,11 +980,9 @@ fn create(
             // The RTL takes more than it has for what it has.
             qp.requester.reads = paths.host(end).max_rd_atomic.min(READS_IN_REGISTER) as u8;
         }
-        // The sides that its data comes from and goes to.
-        let [source, target] = match config.returns() {
-            true => [1, 0],
-            false => [0, 1],
-        };
+        // The sides at which its data arrives. Of a mix it is both, and the far one counts as that it goes to.
+        let arrives = [config.returns(), config.arrives()];
+        let [source, target] = if arrives[1] { [0, 1] } else { [1, 0] };
         let qp = settings_of_qps[source].clone();
         let mut created = [None; 2];
         for side in 0..2 {
@@ -986,7 +1005,7 @@ fn create(
             if settings.touched {
                 endpoint.touch(qps[side], region.length);
             }
-            if config.returns() && side == source {
+            if config.returns() && side == 1 {
                 let (read, atomic) = (true, true);
                 endpoint.permit(qps[side], ReadRights { read, atomic });
             }
@@ -997,17 +1016,27 @@ fn create(
             qps,
             settings: settings_of_qps,
             created,
-            target,
+            arrives,
             connecting: false,
             receiving: false,
         });
         let host = host_of(&mut stations[ends[0].0 as usize]);
         let sender = host.senders().len();
         host.send(Sender::unconnected(config.clone(), qps[0]));
-        let host = host_of(&mut stations[ends[target].0 as usize]);
-        let receiver = host.receivers().len();
-        let buffers = (kinds[&ends[target]].limits)().outstanding;
-        host.receive(Receiver::unconnected(config, qps[target], buffers));
+        let receivers: [Option<usize>; 2] = std::array::from_fn(|side| {
+            let host = host_of(&mut stations[ends[side].0 as usize]);
+            let place = host.receivers().len();
+            let buffers = (kinds[&ends[side]].limits)().outstanding;
+            let receiver = Receiver::unconnected(config.clone(), qps[side], buffers);
+            arrives[side].then(|| {
+                host.receive(if side == 0 {
+                    receiver.returning()
+                } else {
+                    receiver
+                });
+                place
+            })
+        });
         flows.push(FlowEnds {
             name: connection.name.clone(),
             from: ends[0],
@@ -1016,7 +1045,7 @@ fn create(
             source: ends[source],
             source_qp: qps[source],
             target: ends[target],
-            receiver,
+            receivers,
             mtu: settings.mtu,
             start: Time::ZERO + connection.start,
             class: (paths.host(ends[source]).classify).class(connection.dscp, settings.pcp),
@@ -1029,15 +1058,16 @@ fn create(
     Ok((flows, connecting_flows))
 }
 
-/// How long the messages of a flow take alone, those with even and with odd numbers; of a workload, all of it.
-fn ideals(paths: &mut Paths<'_>, flow: &Connection<'_>) -> [Duration; 2] {
+/// How long the messages of a flow take alone, from its first one until they are alike again; of a workload, all of it.
+fn ideals(paths: &mut Paths<'_>, flow: &Connection<'_>) -> Vec<Duration> {
     let count = match flow.settings.is_workload() {
         true => flow.count.unwrap_or(1),
         false => 1,
     };
-    let first = paths.ideal(flow, (flow.operation, flow.message), count);
-    let second = (flow.second).map(|shape| paths.ideal(flow, shape, count));
-    [first, second.unwrap_or(first)]
+    let messages = flow.messages.iter();
+    messages
+        .map(|message| paths.ideal(flow, *message, count))
+        .collect()
 }
 
 /// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.
@@ -1045,12 +1075,12 @@ fn gate(gates: Vec<Gate>, jobs: &[Job], flows: &[FlowEnds], stations: &mut [Stat
     let units = jobs.iter().flat_map(|job| &job.units);
     for (flow, _) in units.flat_map(|unit| unit.begin.iter().chain(&unit.flows)) {
         let flow = &flows[*flow];
-        host_of(&mut stations[flow.target.0 as usize]).keep_arrivals(flow.receiver);
+        host_of(&mut stations[flow.target.0 as usize]).keep_arrivals(flow.receiver());
     }
     for gate in gates {
         let node = flows[gate.senders[0]].from;
         let end = |end| match end {
-            scenario::End::Arrived(flow) => host::End::Receiver(flows[flow].receiver),
+            scenario::End::Arrived(flow) => host::End::Receiver(flows[flow].receiver()),
             scenario::End::Sent(flow) => host::End::Sender(flows[flow].sender),
         };
         let gate = gate.map(|flow| flows[flow].sender, end);

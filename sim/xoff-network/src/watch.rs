@@ -375,7 +375,7 @@ fn seconds(time: Duration) -> f64 {
 
 /// What of a flow was done: bytes that arrived and messages that were completed, each once.
 fn done(simulation: &Simulation, flow: &FlowEnds) -> u64 {
-    simulation.receiver(flow).fresh_bytes() + simulation.sender(flow).delivered().len() as u64
+    simulation.fresh_bytes(flow) + simulation.sender(flow).delivered().len() as u64
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use xoff_monitor::counters::Counter;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tap};
-use xoff_sim::host::{FlowConfig, PcieConfig};
+use xoff_sim::host::{FlowConfig, PcieConfig, Shapes};
 use xoff_sim::kernel::{Network, NodeId, PortId, Record};
 use xoff_sim::nic::ModelNic;
 use xoff_sim::nic::model::pair::{connect, nic, pair};
@@ -42,14 +42,13 @@ fn run(kinds: &[WorkKind], faults: [&[&str]; 2]) -> (Network<ModelNic>, Frames) 
             0 => ((a, 1), (b, 2)),
             _ => ((b, 2), (a, 1)),
         };
+        let bytes = match kind.is_atomic() {
+            true => 8,
+            false => 9_000 + 1_001 * u32::from(index),
+        };
         let config = FlowConfig {
             number: index.into(),
-            kind,
-            message: match kind.is_atomic() {
-                true => 8,
-                false => 9_000 + 1_001 * u32::from(index),
-            },
-            second: None,
+            shapes: Shapes::all(kind, bytes),
             count: Some(30),
             outstanding: 8,
             start: Time::ZERO,

@@ -12,7 +12,7 @@ use crate::{FlowEnds, Simulation};
 fn outstanding(simulation: &Simulation, flow: &FlowEnds) -> u64 {
     let config = &simulation.sender(flow).config;
     let messages = u64::from(config.outstanding).min(config.count.unwrap_or(u64::MAX));
-    let packets = u64::from(config.message.div_ceil(flow.mtu)) * messages;
+    let packets = u64::from(config.shapes.longest().div_ceil(flow.mtu)) * messages;
     packets.min(flow.qp.requester.window.into()) * longest_frame(flow.mtu.into())
 }
 

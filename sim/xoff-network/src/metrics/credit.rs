@@ -6,13 +6,24 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{Node, NodeId};
 use xoff_sim::time::{LineRate, Time};
 
-use crate::{FlowEnds, Simulation};
+use crate::Simulation;
 
-/// The flows that end at one host.
+/// Where data of a flow arrives.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Arriving {
+    flow: usize,
+    /// Index among the receivers of the host.
+    receiver: usize,
+    /// Bytes credited until now.
+    credited: u64,
+}
+
+/// What arrives at one host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Credit {
+    host: NodeId,
     rate: LineRate,
-    flows: Vec<usize>,
+    flows: Vec<Arriving>,
 }
 
 /// Bytes that flows have delivered.
@@ -32,41 +43,48 @@ impl Credits {
     /// What was delivered until now is credited.
     pub(super) fn new(simulation: &Simulation) -> Self {
         let flows = simulation.flows();
-        let mut ends = BTreeMap::<NodeId, Vec<usize>>::new();
+        let mut ends = BTreeMap::<NodeId, Vec<Arriving>>::new();
         for (place, flow) in flows.iter().enumerate() {
-            ends.entry(flow.target).or_default().push(place);
+            for (host, receiver) in flow.sinks() {
+                ends.entry(host).or_default().push(Arriving {
+                    flow: place,
+                    receiver,
+                    credited: fresh_at(simulation, host, receiver),
+                });
+            }
         }
-        let credit = |(host, flows): (NodeId, Vec<usize>)| Credit {
+        let credit = |(host, flows): (NodeId, Vec<Arriving>)| Credit {
+            host,
             rate: simulation.network().node(host).line_rates()[0],
             flows,
         };
+        let bytes = flows.iter().map(|flow| simulation.fresh_bytes(flow));
         Self {
             hosts: ends.into_iter().map(credit).collect(),
             at: simulation.now(),
-            bytes: flows.iter().map(|flow| fresh(simulation, flow)).collect(),
+            bytes: bytes.collect(),
         }
     }
 
     /// Credits flows with the bytes delivered since the last call, as far as the line carries them.
     pub(super) fn credit(&mut self, simulation: &Simulation) {
-        let flows = simulation.flows();
         let elapsed = simulation.now().saturating_since(self.at);
         self.at = simulation.now();
-        for credit in &self.hosts {
-            let waiting =
-                |place: usize, credited: &[u64]| fresh(simulation, &flows[place]) - credited[place];
-            let due = credit.flows.iter().map(|&flow| waiting(flow, &self.bytes));
-            let mut due: u64 = due.sum();
+        for credit in &mut self.hosts {
+            let host = credit.host;
+            let waiting = |it: &Arriving| fresh_at(simulation, host, it.receiver) - it.credited;
+            let mut due: u64 = credit.flows.iter().map(waiting).sum();
             // Unused line time is not carried over.
             let mut room = elapsed.as_ps() / credit.rate.byte_time().as_ps();
             // Each flow gets its proportional part of the room; rounding remainders go to later flows.
-            for &flow in &credit.flows {
-                let bytes = waiting(flow, &self.bytes);
+            for arriving in &mut credit.flows {
+                let bytes = waiting(arriving);
                 let part = match room < due {
                     true => (u128::from(bytes) * u128::from(room) / u128::from(due)) as u64,
                     false => bytes,
                 };
-                self.bytes[flow] += part;
+                arriving.credited += part;
+                self.bytes[arriving.flow] += part;
                 room -= part;
                 due -= bytes;
             }
@@ -74,7 +92,7 @@ impl Credits {
     }
 }
 
-/// Bytes delivered to a flow's receiver in order and for the first time.
-pub(super) fn fresh(simulation: &Simulation, flow: &FlowEnds) -> u64 {
-    simulation.receiver(flow).fresh_bytes()
+/// Bytes delivered to a receiver of a host in order and for the first time.
+fn fresh_at(simulation: &Simulation, host: NodeId, receiver: usize) -> u64 {
+    simulation.host(host).receivers()[receiver].fresh_bytes()
 }

@@ -460,7 +460,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::metrics::credit::fresh;
     use crate::metrics::{Metric, Quantity, names};
     use crate::scenario::{Clos, FlowSettings, NicKind, Scenario};
     use crate::testing::to_the_end;
@@ -585,7 +584,7 @@ mod tests {
         // 22 s.
         assert!(built.as_secs() < 5, "{built:?}");
         to_the_end(&mut simulation, &scenario);
-        let arrived = (simulation.flows().iter()).filter(|flow| fresh(&simulation, flow) > 0);
+        let arrived = (simulation.flows().iter()).filter(|flow| simulation.fresh_bytes(flow) > 0);
         assert!(arrived.count() > 300);
     }
 }

@@ -679,15 +679,16 @@ impl Scenario {
                 wrong(key, problem.trim_end().into());
             }
         }
-        if flow.operation.returns() {
-            let atomic = flow.operation != super::Operation::Read;
+        let answered = self
+            .flows
+            .iter()
+            .any(|it| it.answers.as_ref() == Some(&flow.name));
+        let mixed = flow.check_mix(answered);
+        if flow.mix.is_none() && flow.operation.returns() {
+            let atomic = flow.operation.is_atomic();
             if atomic && flow.message.get() != 8 {
                 wrong("message", format!("{}: an atomic has 8 B", flow.message));
             }
-            let answered = self
-                .flows
-                .iter()
-                .any(|it| it.answers.as_ref() == Some(&flow.name));
             for (key, given) in [
                 ("pattern", flow.pattern.is_some()),
                 ("lockstep", flow.lockstep),
@@ -704,6 +705,7 @@ impl Scenario {
             wrong("ack_pcp", problem);
         }
         found.extend(working_set);
+        found.extend(mixed);
         let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         match (&flow.ns3, &flow.sizes) {
             (Some(_), Some(_)) => {

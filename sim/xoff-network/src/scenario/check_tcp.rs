@@ -35,7 +35,7 @@ impl Scenario {
                 found.extend(rdma_only(flow.settings));
                 found.extend(self.lossless_tcp(flow));
             }
-            let writes = flow.operation == Operation::Write && flow.second.is_none();
+            let writes = flow.operations().all(|it| it == Operation::Write);
             if !writes && said.insert((name, "operation")) {
                 let (key, problem) = match flow.settings.operation {
                     Operation::Write => ("pattern", "its messages take receive buffers: RDMA only"),

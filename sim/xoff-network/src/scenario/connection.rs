@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
+use super::mix::Message;
 use super::names::Names;
 use super::ns3::{FlowList, Sizes};
 use super::pattern::Layout;
@@ -19,6 +20,9 @@ const ATTEMPTS: u32 = 200;
 const ARRIVALS: u64 = 21;
 const PERMUTATION: u64 = 22;
 
+/// When a flow that is drawn begins in picoseconds, the place of its sender, its bytes and its receiver.
+type Arrival = (u64, usize, ByteCount, String);
+
 /// A flow from one host to another, on a QP of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection<'a> {
@@ -30,12 +34,8 @@ pub struct Connection<'a> {
     pub from: String,
     /// The host that receives.
     pub to: String,
-    /// What carries its messages.
-    pub operation: Operation,
-    /// Bytes of a message.
-    pub message: ByteCount,
-    /// What every second message is in its place.
-    pub second: Option<(Operation, ByteCount)>,
+    /// Its messages: these one after the other, and round again.
+    pub messages: Vec<Message>,
     /// Number of messages; without it the flow does not end.
     pub count: Option<u64>,
     /// When the first message is posted.
@@ -60,6 +60,13 @@ pub struct Series {
 /// The name of the entry of `flows` that a flow or series belongs to: `f` of `f.s0`.
 pub fn entry_of(name: &str) -> &str {
     name.split_once('.').map_or(name, |(entry, _)| entry)
+}
+
+impl Connection<'_> {
+    /// The operations that its messages have.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = Operation> {
+        self.messages.iter().map(|(operation, _)| *operation)
+    }
 }
 
 impl FlowSettings {
@@ -199,9 +206,7 @@ impl Scenario {
             name: format!("{}.{}", entry.name, reach.name()),
             from,
             to,
-            operation: entry.operation,
-            message: entry.message,
-            second: None,
+            messages: entry.turns(0, entry.message),
             count: None,
             start: entry.start,
             dscp: entry.dscp,
@@ -234,9 +239,7 @@ impl Scenario {
                     name,
                     from: from.clone(),
                     to: to.clone(),
-                    operation: entry.operation,
-                    message: entry.message,
-                    second: None,
+                    messages: entry.turns(flows.len(), entry.message),
                     count: entry.count,
                     start: entry.start,
                     dscp: entry.dscp,
@@ -279,19 +282,17 @@ impl Scenario {
             }
         }
         arrivals.sort_by_key(|(at, place, ..)| (*at, *place));
-        let flow = |(at, place, size, to): (u64, usize, ByteCount, String)| Connection {
+        let flow = |(number, (at, place, size, to)): (usize, Arrival)| Connection {
             settings: entry,
             name: entry.name.clone(),
             from: from[place].clone(),
             to,
-            operation: entry.operation,
-            message: size,
-            second: None,
+            messages: entry.turns(number, size),
             count: Some(1),
             start: Duration::from_ps(at),
             dscp: entry.dscp,
         };
-        arrivals.into_iter().map(flow).collect()
+        arrivals.into_iter().enumerate().map(flow).collect()
     }
 
     /// Senders and receivers of flows that are drawn: all hosts, unless the entry names others.
@@ -317,16 +318,14 @@ pub(super) fn interval_ps(sizes: &Sizes, load: f64, rate: LineRate) -> f64 {
 fn listed<'a>(entry: &'a FlowSettings, list: &'a FlowList) -> impl Iterator<Item = Connection<'a>> {
     let first = list.flows.iter().map(|flow| flow.start).min();
     let first = first.unwrap_or(Duration::ZERO);
-    list.flows.iter().map(move |flow| {
+    list.flows.iter().enumerate().map(move |(number, flow)| {
         let (count, message) = flow.messages();
         Connection {
             settings: entry,
             name: entry.name.clone(),
             from: format!("h{}", flow.src),
             to: format!("h{}", flow.dst),
-            operation: entry.operation,
-            message,
-            second: None,
+            messages: entry.turns(number, message),
             count: Some(count),
             start: entry.start + flow.start.saturating_sub(first),
             // The class selector of the priority (RFC 2474 §4.2.2).
@@ -342,9 +341,7 @@ fn patterned(entry: &FlowSettings, layout: Layout) -> impl Iterator<Item = Conne
         name: format!("{}.{}.{}", entry.name, flow.from, flow.to),
         from: flow.from,
         to: flow.to,
-        operation: flow.operation.unwrap_or(entry.operation),
-        message: flow.message,
-        second: flow.second,
+        messages: (flow.messages).unwrap_or_else(|| entry.turns(0, flow.message)),
         count: match entry.pattern {
             Some(Pattern::Incast) => Some(1),
             _ => entry.count.map(|count| count.saturating_mul(flow.per)),
@@ -362,9 +359,7 @@ fn answer<'a>(entry: &'a FlowSettings, asked: Connection<'_>) -> Connection<'a> 
         name: format!("{}{}", entry.name, rest.unwrap_or_default()),
         from: asked.to,
         to: asked.from,
-        operation: entry.operation,
-        message: entry.message,
-        second: None,
+        messages: entry.turns(0, entry.message),
         count: asked.count,
         start: entry.start,
         dscp: entry.dscp,

@@ -6,13 +6,14 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::GateConfig;
+use xoff_sim::protocol::gbn::WorkKind;
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Duration, LineRate};
 
 use super::connection::Connection;
 use super::names::Names;
 use super::pattern::{Arrivals, Layout, Request};
-use super::{FlowSettings, Pattern, Scenario};
+use super::{FlowSettings, Pattern, Scenario, shapes};
 
 /// Place of the seed: incasts.
 const INCASTS: u64 = 23;
@@ -229,14 +230,13 @@ impl Scenario {
             let flow = &flows[place];
             // An entry without end is refused.
             let count = flow.count.unwrap_or(u64::MAX);
-            // Of two messages the receiver sees the second.
-            let seen = if flow.second.is_some() {
-                count / 2
-            } else {
-                count
+            // The receiver sees those that take a receive buffer, if there are such, and nothing of what is read.
+            let shapes = shapes(&flow.messages);
+            let seen = match shapes.any(WorkKind::takes_buffer) {
+                true => shapes.before(count, WorkKind::takes_buffer),
+                false => shapes.before(count, |kind| !kind.returns()),
             };
-            // Nothing arrives where data is read.
-            if !flow.operation.returns() {
+            if seen > 0 {
                 let arrived = (End::Arrived(place), seen);
                 ends.entry(&flow.to).or_default().push(arrived);
             }

@@ -1,5 +1,7 @@
 //! Flows, as a scenario describes them.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Order;
@@ -11,7 +13,9 @@ use super::check::Issues;
 use super::ns3::{FlowList, Sizes};
 
 /// The RDMA operation that carries a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the standard's")]
 pub enum Operation {
@@ -26,6 +30,30 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Send,
+        Self::SendImm,
+        Self::Write,
+        Self::WriteImm,
+        Self::Read,
+        Self::CmpSwap,
+        Self::FetchAdd,
+    ];
+
+    /// Its name in scenarios.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::SendImm => "send_imm",
+            Self::Write => "write",
+            Self::WriteImm => "write_imm",
+            Self::Read => "read",
+            Self::CmpSwap => "cmp_swap",
+            Self::FetchAdd => "fetch_add",
+        }
+    }
+
     /// Whether the data of a message comes back to the host that posts it: READs and atomics.
     pub const fn returns(self) -> bool {
         matches!(self, Self::Read | Self::CmpSwap | Self::FetchAdd)
@@ -128,6 +156,11 @@ pub struct FlowSettings {
     /// `to`; atomics have messages of 8 B.
     #[serde(default)]
     pub operation: Operation,
+    /// In place of `operation`: several on one QP, message by message, with weights of 1 to 100. Of `{ write = 3, read =
+    /// 1 }` every fourth message is a READ. Atomics have 8 B, the others `message`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, u32>>")]
+    pub mix: Option<BTreeMap<Operation, u32>>,
     /// Bytes of a message, 1 B to 2 GiB.
     #[serde(default = "mebibyte")]
     pub message: ByteCount,
@@ -295,6 +328,7 @@ impl FlowSettings {
             listed: None,
             distribution: None,
             operation: Operation::Write,
+            mix: None,
             message: mebibyte(),
             count: None,
             outstanding: four(),

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
-use super::Operation;
 use super::connection::{MOST_FLOWS, exponential};
 use super::depend::{End, Gate, Unit};
+use super::{Message, Operation};
 
 /// Bytes of a message of a barrier.
 pub const BARRIER_BYTES: ByteCount = ByteCount::new(8);
@@ -106,9 +106,8 @@ pub(super) struct PatternFlow {
     pub(super) from: String,
     pub(super) to: String,
     pub(super) message: ByteCount,
-    /// What carries its messages, if not what the entry says; and what every second one is.
-    pub(super) operation: Option<Operation>,
-    pub(super) second: Option<(Operation, ByteCount)>,
+    /// Its messages, if they are not all of `message` bytes and what the entry says.
+    pub(super) messages: Option<Vec<Message>>,
     /// Messages in a round.
     pub(super) per: u64,
     /// When it starts, counted from the start of the run.
@@ -201,8 +200,7 @@ impl Request<'_> {
             from: self.from[from].clone(),
             to: self.from[to].clone(),
             message,
-            operation: None,
-            second: None,
+            messages: None,
             per,
             start: self.start,
         }
@@ -363,8 +361,7 @@ impl Request<'_> {
                         from: from.clone(),
                         to: to.clone(),
                         message,
-                        operation: None,
-                        second: None,
+                        messages: None,
                         per: 1,
                         start: self.start,
                     }));
@@ -394,32 +391,27 @@ impl Request<'_> {
                 true => COMMAND_BYTES,
                 false => COMMAND_BYTES + self.message,
             };
-            let completion = (Operation::Send, COMPLETION_BYTES);
-            let (first, second) = match read {
-                true => ((Operation::Write, self.message), Some(completion)),
-                false => (completion, None),
+            let flow = |from: &String, to: &String, messages: Vec<Message>| PatternFlow {
+                from: from.clone(),
+                to: to.clone(),
+                message: self.message,
+                per: messages.len() as u64,
+                messages: Some(messages),
+                start: self.start,
             };
-            let flow =
-                |from: &String, to: &String, (operation, message), second, per| PatternFlow {
-                    from: from.clone(),
-                    to: to.clone(),
-                    message,
-                    operation: Some(operation),
-                    second,
-                    per,
-                    start: self.start,
-                };
-            let messages = if read { 2 } else { 1 };
-            let ask = flow(from, to, (Operation::Send, capsule), None, 1);
-            layout
-                .flows
-                .extend([ask, flow(to, from, first, second, messages)]);
+            let mut answer = vec![(Operation::Send, COMPLETION_BYTES)];
+            if read {
+                answer.insert(0, (Operation::Write, self.message));
+            }
+            let per = answer.len() as u64;
+            let ask = flow(from, to, vec![(Operation::Send, capsule)]);
+            layout.flows.extend([ask, flow(to, from, answer)]);
             layout.gates.push(Gate {
                 lead: self.depth.into(),
                 ..self.gate(vec![command], vec![(End::Arrived(back), 1)])
             });
             layout.gates.push(Gate {
-                batch: messages,
+                batch: per,
                 think: self.think,
                 ..self.gate(vec![back], vec![(End::Arrived(command), 1)])
             });
@@ -470,8 +462,7 @@ impl Request<'_> {
                     from,
                     to: self.to[place].clone(),
                     message: self.message,
-                    operation: None,
-                    second: None,
+                    messages: None,
                     per: 1,
                     start: Duration::from_ps(at),
                 }));

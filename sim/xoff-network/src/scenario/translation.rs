@@ -123,7 +123,7 @@ impl FlowSettings {
                 format!("not with {key}: its messages have places of their own"),
             );
         }
-        if self.operation.is_atomic() {
+        if self.operations().iter().any(|it| it.is_atomic()) {
             let problem = "not with atomics: they all go to one word";
             return wrong("working_set", problem.into());
         }

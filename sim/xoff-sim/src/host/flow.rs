@@ -1,4 +1,4 @@
-//! Flows: messages of one kind and length from one host's memory to another's, each flow on a QP of its own.
+//! Flows: messages from one host's memory to another's and back, each flow on a QP of its own.
 
 use std::collections::VecDeque;
 
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::gate::Allowance;
 use super::memory;
 use super::room::Room;
+use super::shapes::{Shape, Shapes};
 use super::working_set::WorkingSet;
 use crate::protocol::gbn::{Recv, Status, Work, WorkKind};
 use crate::time::{Clock, Cycles, Duration, Time};
@@ -16,19 +17,17 @@ use crate::time::{Clock, Cycles, Duration, Time};
 const WINDOW_BITS: u32 = 36;
 /// Messages are placed in this many bytes of the region, and then from its start again.
 const ROUND_BYTES: u64 = 1 << 33;
+/// Where in the region the word is that atomics change.
+const WORD_OFFSET: u64 = 1 << 35;
 
 /// Settings of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowConfig {
     /// The flow's number in the whole network, below 2^20. Determines the addresses of its memory.
     pub number: u32,
-    /// SEND or WRITE, with or without immediate data; a READ or an atomic, whose data comes back to where it is posted.
-    pub kind: WorkKind,
-    /// Bytes of a message, 1 to 2^31; 8 of an atomic.
-    pub message: u32,
-    /// What every second message is in place of `kind` and `message`: one that takes a receive buffer, behind one that
-    /// takes none, such as a completion behind its data.
-    pub second: Option<(WorkKind, u32)>,
+    /// What its messages are: SEND or WRITE, with or without immediate data; a READ or an atomic, whose data comes back
+    /// to where it is posted.
+    pub shapes: Shapes,
     /// Number of messages; `None` for a flow without end.
     pub count: Option<u64>,
     /// Most messages that are posted and not completed, 1 to the ring's size.
@@ -57,28 +56,24 @@ impl FlowConfig {
     }
 
     /// Distance of consecutive messages. It is odd and thus no multiple of a page size, so that all alignments occur.
-    const fn stride(&self) -> u64 {
-        let longest = match self.second {
-            Some((_, bytes)) if bytes > self.message => bytes,
-            _ => self.message,
-        };
-        (longest as u64 + 64) | 1
+    fn stride(&self) -> u64 {
+        (u64::from(self.shapes.longest()) + 64) | 1
     }
 
-    /// Whether its data comes to the host that posts its messages: READs and atomics.
-    pub const fn returns(&self) -> bool {
-        self.kind.returns()
+    /// Where the word is that all atomics of the flow change: behind all other messages.
+    const fn word(&self) -> u64 {
+        self.base() + WORD_OFFSET
     }
 
-    /// What an atomic of the flow finds in the first word of its memory at the other end: each adds 1, also those that
-    /// compare and swap.
+    /// What an atomic of the flow finds in its word at the other end: each adds 1, also those that compare and swap.
     fn original(&self, index: u64) -> u64 {
-        memory::number(self.base()).wrapping_add(index)
+        let before = self.shapes.before(index, WorkKind::is_atomic);
+        memory::number(self.word()).wrapping_add(before)
     }
 
     /// How many of `bytes`, which were written for message `index`, are wrong at an address.
     fn differing(&self, index: u64, va: u64, bytes: &[u8]) -> u64 {
-        if !self.kind.is_atomic() {
+        if !self.shape(index).0.is_atomic() {
             return memory::differing(va, bytes);
         }
         let skipped = va.saturating_sub(self.address(index)) as usize;
@@ -87,37 +82,41 @@ impl FlowConfig {
         pairs.filter(|(found, right)| found != right).count() as u64
     }
 
+    /// Whether data of any of its messages arrives at its other end.
+    pub fn arrives(&self) -> bool {
+        self.shapes.any(|kind| !kind.returns())
+    }
+
+    /// Whether data of any of its messages comes to the host that posts them: READs and atomics.
+    pub fn returns(&self) -> bool {
+        self.shapes.any(WorkKind::returns)
+    }
+
     /// Kind and bytes of message `index`.
-    pub const fn shape(&self, index: u64) -> (WorkKind, u32) {
-        match self.second {
-            Some(second) if index % 2 == 1 => second,
-            _ => (self.kind, self.message),
-        }
+    pub fn shape(&self, index: u64) -> Shape {
+        self.shapes.of(index)
     }
 
     /// Whether any of its messages takes a receive buffer.
-    const fn takes_buffers(&self) -> bool {
-        self.kind.takes_buffer() || self.second.is_some()
+    fn takes_buffers(&self) -> bool {
+        self.shapes.any(WorkKind::takes_buffer)
     }
 
     /// The message that takes the receive buffer of this number.
-    const fn message_of(&self, buffer: u64) -> u64 {
-        match self.second {
-            Some(_) => 2 * buffer + 1,
-            None => buffer,
-        }
+    fn message_of(&self, buffer: u64) -> u64 {
+        self.shapes.nth(buffer, WorkKind::takes_buffer)
     }
 
-    const fn slots(&self) -> u64 {
+    fn slots(&self) -> u64 {
         let slots = ROUND_BYTES / self.stride();
         if slots < 2 { 2 } else { slots }
     }
 
     /// Address of message `index`, at both ends.
-    pub const fn address(&self, index: u64) -> u64 {
+    pub fn address(&self, index: u64) -> u64 {
         self.base()
             + match self.working_set {
-                Some(working_set) => working_set.offset(self.number, index, self.message),
+                Some(working_set) => working_set.offset(self.number, index, self.shapes.longest()),
                 None => index % self.slots() * self.stride(),
             }
     }
@@ -258,7 +257,7 @@ impl Sender {
         let va = config.address(self.posted);
         let (kind, length) = config.shape(self.posted);
         let (remote_va, remote_key) = match kind {
-            kind if kind.is_atomic() => (config.base(), self.remote_key),
+            kind if kind.is_atomic() => (config.word(), self.remote_key),
             kind if kind.writes() || kind.returns() => (va, self.remote_key),
             _ => (0, 0),
         };
@@ -383,11 +382,13 @@ impl Sender {
     }
 }
 
-/// The receiving end of a flow.
+/// Where data of a flow arrives: at its other end, or what it reads at its own.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Receiver {
     /// The flow's settings.
     pub config: FlowConfig,
+    /// Whether it is the data of READs and atomics, at the end that posts them.
+    returns: bool,
     /// QP index in the host's NIC.
     pub qp: u16,
     /// Key of the flow's memory in this host.
@@ -402,9 +403,9 @@ pub struct Receiver {
     /// Cycle before which nothing is posted.
     unblocked: Cycles,
     room: Room,
-    /// Number of messages that have been written completely.
+    /// Number of messages, of those whose data arrives here, that have been written completely.
     whole: u64,
-    /// Bytes of the next message that have been written, from its start.
+    /// Bytes of the next one that have been written, from its start.
     covered: u64,
     failed: Option<Status>,
     /// Bytes written for the first time.
@@ -414,10 +415,11 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Creates a receiver that has received nothing yet. It keeps `buffers` receive buffers posted if the flow needs
-    /// any.
+    /// Creates a receiver at the other end of a flow that has received nothing yet. It keeps `buffers` receive buffers
+    /// posted if the flow needs any.
     pub fn new(config: FlowConfig, qp: u16, local_key: u32, buffers: u32) -> Self {
         Self {
+            returns: false,
             config,
             qp,
             local_key,
@@ -442,11 +444,21 @@ impl Receiver {
 
     /// Number of messages that the application has seen: with a completion if they take a receive buffer, else in
     /// memory.
-    pub(super) const fn seen(&self) -> u64 {
-        match self.config.takes_buffers() {
+    pub(super) fn seen(&self) -> u64 {
+        match self.takes_buffers() {
             true => self.completed,
             false => self.whole,
         }
+    }
+
+    fn takes_buffers(&self) -> bool {
+        !self.returns && self.config.takes_buffers()
+    }
+
+    /// The message whose data arrives next.
+    fn next(&self) -> u64 {
+        let arrives = |kind: WorkKind| kind.returns() == self.returns;
+        self.config.shapes.nth(self.whole, arrives)
     }
 
     /// Notes that the application has seen a message at `at`.
@@ -490,6 +502,15 @@ impl Receiver {
         }
     }
 
+    /// The receiver of what a flow reads, at the end that posts its messages.
+    #[must_use]
+    pub fn returning(self) -> Self {
+        Self {
+            returns: true,
+            ..self
+        }
+    }
+
     /// Notes that the QP is connected, with memory of this key, as seen in cycle `seen`.
     pub(super) const fn connect(&mut self, seen: Cycles, local_key: u32) {
         self.local_key = local_key;
@@ -498,15 +519,14 @@ impl Receiver {
     }
 
     pub(super) fn next_post(&self) -> Option<Cycles> {
+        if !(self.connected && self.takes_buffers() && self.failed.is_none()) {
+            return None;
+        }
         let open = self.posted - self.completed;
         let next = self.config.message_of(self.posted);
         let more = self.config.count.is_none_or(|count| next < count);
-        (self.connected
-            && self.config.takes_buffers()
-            && more
-            && open < self.buffers.into()
-            && self.failed.is_none())
-        .then(|| self.unblocked.max(self.room.from(open, self.buffers)))
+        (more && open < self.buffers.into())
+            .then(|| self.unblocked.max(self.room.from(open, self.buffers)))
     }
 
     /// Whether the QP is connected and all buffers that are kept posted are.
@@ -548,18 +568,19 @@ impl Receiver {
         // and no message has to wait until the one before has been reported.
         let message = self.config.message_of(expected);
         let right = self.config.shape(message).1;
-        id == expected && length == right && self.whole > message
+        id == expected && length == right && self.next() > message
     }
 
     /// Whether the message that is being written is a WRITE.
-    pub(super) const fn is_written(&self) -> bool {
-        self.config.shape(self.whole).0.writes()
+    pub(super) fn is_written(&self) -> bool {
+        self.config.shape(self.next()).0.writes()
     }
 
     /// Takes a write of the NIC. Returns how many bytes are wrong or not expected there at this point.
     pub(super) fn written(&mut self, va: u64, bytes: &[u8]) -> u64 {
-        let length = u64::from(self.config.shape(self.whole).1);
-        let Some(offset) = va.checked_sub(self.config.address(self.whole)) else {
+        let message = self.next();
+        let length = u64::from(self.config.shape(message).1);
+        let Some(offset) = va.checked_sub(self.config.address(message)) else {
             return bytes.len() as u64;
         };
         let end = offset + bytes.len() as u64;
@@ -567,7 +588,7 @@ impl Receiver {
         if offset > self.covered || end > length {
             return bytes.len() as u64;
         }
-        let differing = self.config.differing(self.whole, va, bytes);
+        let differing = self.config.differing(message, va, bytes);
         self.fresh += end.saturating_sub(self.covered);
         self.covered = self.covered.max(end);
         if self.covered == length {

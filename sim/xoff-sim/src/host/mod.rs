@@ -7,6 +7,7 @@
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
 //! | [`working_set`] | [`WorkingSet`]: in which memory the messages of a flow lie, and in which order |
+//! | [`shapes`] | [`Shapes`]: what the messages of a flow are |
 //! | `room` | room for messages and receive buffers, which completions make |
 //! | [`shown`] | [`HostKnown`]: what a host shows of itself to other parts of the network |
 //! | [`stalls`] | [`Stalls`]: cycles in which the host does not serve the NIC |
@@ -33,6 +34,7 @@ pub mod memory;
 mod overlay;
 pub mod pcie;
 mod room;
+pub mod shapes;
 pub mod shown;
 pub mod stalls;
 #[cfg(test)]
@@ -43,6 +45,7 @@ pub use flow::{Delivered, FlowConfig, Receiver, Sender};
 pub use gate::{End, GateConfig};
 pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
+pub use shapes::{Shape, Shapes};
 pub use shown::HostKnown;
 pub use stalls::{Stalled, Stalls};
 pub use working_set::{Order, WorkingSet};

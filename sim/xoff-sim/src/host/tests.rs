@@ -11,9 +11,7 @@ fn clock() -> Clock {
 fn config(kind: WorkKind) -> FlowConfig {
     FlowConfig {
         number: 3,
-        kind,
-        message: 1500,
-        second: None,
+        shapes: Shapes::all(kind, 1500),
         count: Some(5),
         outstanding: 2,
         start: Time::ZERO,

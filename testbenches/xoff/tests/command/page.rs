@@ -79,7 +79,11 @@ fn takes(root: &Value, schema: &Value) -> String {
         return "table, below".into();
     }
     match &definition["additionalProperties"] {
-        Value::Object(of) if of.get("type").is_some_and(|kind| kind == "number") => {
+        Value::Object(of)
+            if of
+                .get("type")
+                .is_some_and(|kind| kind == "number" || kind == "integer") =>
+        {
             return "numbers by name".into();
         }
         Value::Object(_) => return "tables by name, below".into(),
@@ -338,14 +342,16 @@ fn every_example_of_the_page_is_a_scenario() {
     )
     .unwrap();
     let whole = blocks(&page, "toml");
-    assert_eq!(whole.len(), 5);
+    assert_eq!(whole.len(), 6);
     let lossy = read(whole[0].clone());
     assert!(!lossy.links[0].faults.is_empty());
     let clos = read(whole[1].clone());
     holds(&run_watched(&clos, &[]).summary);
     let web = run_watched(&read(whole[2].clone()), &[]);
     assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
-    for (example, job) in [(3, "exchange"), (4, "ask")] {
+    let store = run_watched(&read(whole[3].clone()), &[]);
+    assert!(store.summary.metrics["goodput_gbps.store.0"] > 0.0);
+    for (example, job) in [(4, "exchange"), (5, "ask")] {
         let jobs = run_watched(&read(whole[example].clone()), &[]);
         assert!(jobs.summary.metrics[&format!("job_rounds.{job}")] >= 1.0);
     }

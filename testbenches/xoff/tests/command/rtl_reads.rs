@@ -126,6 +126,36 @@ fn atomics_are_performed_once() {
     }
 }
 
+/// All operations take turns on each of four QPs, with losses: every message arrives once, at the end that its operation
+/// brings it to.
+#[test]
+fn operations_take_turns() {
+    let mix = "mix = { send = 2, send_imm = 1, write = 3, write_imm = 1, read = 3, cmp_swap = 1, fetch_add = 1 }";
+    for ends in PAIRS {
+        let more = format!("{mix}\nmessage = \"3000 B\"\ncount = 120\nqps = 4\ntimeout = 2");
+        let report = ran(&scenario(
+            "\"chance 1/100: drop\"",
+            &flow("f", ends, "write", &more),
+        ));
+        for qp in 0..4 {
+            let delivered = report.summary.metrics[format!("messages.f.{qp}").as_str()];
+            assert_eq!(delivered, 120.0, "{ends:?} {qp}");
+        }
+    }
+}
+
+/// READs and WRITEs in turn on a QP fill the wire in both directions: what one brings leaves the other's wire free.
+#[test]
+fn a_mix_fills_both_wires() {
+    for ends in PAIRS {
+        let more = "mix = { read = 1, write = 1 }\nmessage = \"4 KiB\"\nqps = 4";
+        let report = ran(&scenario("", &flow("f", ends, "write", more)));
+        let all: f64 = (0..4).map(|qp| goodput(&report, &format!("f.{qp}"))).sum();
+        println!("{ends:?}: {all} Gb/s");
+        assert!(all > 72.0 && all < 74.0, "{ends:?}: {all}");
+    }
+}
+
 /// Goodput of a run in Gb/s.
 fn goodput(report: &Report, flow: &str) -> f64 {
     report.summary.metrics[format!("goodput_gbps.{flow}").as_str()]

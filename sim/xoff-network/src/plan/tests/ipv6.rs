@@ -129,7 +129,7 @@ fn headroom_and_times_count_the_longer_header() {
         let routes = ForwardingConfig::default();
         let config = plan.switch(&whole, &tor, &whole.switches[0], routes, Seed(0));
         let (flows, _) = whole.connections();
-        let shape = (flows[0].operation, flows[0].message);
+        let shape = flows[0].messages[0];
         let alone = crate::ideal::Paths::new(&whole, &plan).ideal(&flows[0], shape, 1);
         (config.buffer.priorities[3].headroom.get(), alone)
     };

@@ -118,7 +118,7 @@ fn arrivals_are_poisson_and_make_the_load() {
     assert_eq!(series.len(), 1);
     assert!(series[0].workload && series[0].flows == (0..flows.len()));
     assert!(flows.len().abs_diff(50_000) < 1_118, "{}", flows.len());
-    let bytes: u64 = flows.iter().map(|flow| flow.message.get()).sum();
+    let bytes: u64 = flows.iter().map(|flow| flow.messages[0].1.get()).sum();
     assert!(bytes.abs_diff(500_000_000) < 12_910_000, "{bytes}");
     assert!(flows.iter().all(|flow| flow.from != flow.to));
     assert!(flows.is_sorted_by_key(|flow| flow.start));
@@ -189,7 +189,7 @@ fn a_list_starts_when_the_entry_says() {
         let us = flow.start.as_ps() / 1_000_000;
         (
             flow.from.clone(),
-            flow.message.get(),
+            flow.messages[0].1.get(),
             flow.count,
             us,
             flow.dscp,

@@ -173,7 +173,7 @@ fn halving_doubling_brings_every_part_everywhere() {
     let bytes: u64 = flows
         .iter()
         .filter(|flow| flow.from == "h3")
-        .map(|flow| flow.message.get())
+        .map(|flow| flow.messages[0].1.get())
         .sum();
     assert_eq!(bytes, 2 * 7 * 1024);
 }

@@ -108,13 +108,14 @@ pub fn connect(
     to.permit(index, rights);
     from.host_mut()
         .send(Sender::new(config.clone(), index, local, remote));
-    let (receiver, key) = match config.returns() {
-        true => (from, local),
-        false => (to, remote),
-    };
-    receiver
-        .host_mut()
-        .receive(Receiver::new(config.clone(), index, key, 16));
+    if config.arrives() {
+        let receiver = Receiver::new(config.clone(), index, remote, 16);
+        to.host_mut().receive(receiver);
+    }
+    if config.returns() {
+        let receiver = Receiver::new(config.clone(), index, local, 16);
+        from.host_mut().receive(receiver.returning());
+    }
 }
 
 /// The network of two NICs, nodes 0 and 1, and a cable of 20 m with 150 ns of interfaces. `faults` are fault rules for

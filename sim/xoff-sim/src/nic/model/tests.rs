@@ -2,7 +2,7 @@
 
 use super::pair::{address, connect, nic, pair, qp, region};
 use super::*;
-use crate::host::{FlowConfig, PcieConfig, Receiver};
+use crate::host::{FlowConfig, PcieConfig, Receiver, Shapes};
 use crate::kernel::{Network, NetworkBuilder, NodeId, Record};
 use crate::link::Link;
 use crate::protocol::gbn::WorkKind;
@@ -22,9 +22,7 @@ mod translating;
 fn flow(number: u32, kind: WorkKind, message: u32, count: Option<u64>) -> FlowConfig {
     FlowConfig {
         number,
-        kind,
-        message,
-        second: None,
+        shapes: Shapes::all(kind, message),
         count,
         outstanding: 8,
         start: Time::ZERO,

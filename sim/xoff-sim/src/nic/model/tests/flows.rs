@@ -106,7 +106,7 @@ fn check(mut network: Network<ModelNic>) {
             assert_eq!(receiver.whole(), 12);
             assert_eq!(
                 receiver.fresh_bytes(),
-                12 * u64::from(receiver.config.message)
+                12 * u64::from(receiver.config.shapes.longest())
             );
         }
         assert_eq!(nic.buffer_bytes(), 0);
