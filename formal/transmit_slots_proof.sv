@@ -117,6 +117,7 @@ module transmit_slots_proof
       .context_ready_i  (context_ready),
       .context_oldest_i (psn_t'(una_i)),
       .context_next_i   (psn_t'(next_i)),
+      .failing_i        ('0),
       .withdraw_i       (1'b0),
       .withdraw_qp_i    ('0),
       .withdraw_all_i   (1'b0),

@@ -172,6 +172,7 @@ module nic
 
   logic send_failed, receive_failed, fail_send_valid, fail_send_ready, fail_receive_valid, fail_receive_ready;
   logic [QpBits-1:0] send_failed_qp, receive_failed_qp, fail_send_qp, fail_receive_qp;
+  logic [Qps-1:0] send_failing;
 
   logic send_completion_valid, send_completion_room, receive_completion_valid, receive_completion_ready;
   logic [QpBits-1:0] send_completion_qp, receive_completion_qp;
@@ -267,6 +268,7 @@ module nic
       .fail_send_valid_o   (fail_send_valid),
       .fail_send_qp_o      (fail_send_qp),
       .fail_send_ready_i   (fail_send_ready),
+      .send_failing_o      (send_failing),
       .send_valid_i        (send_completion_valid),
       .send_qp_i           (send_completion_qp),
       .send_silent_i       (send_completion_silent),
@@ -557,6 +559,7 @@ module nic
       .fail_valid_i       (fail_send_valid),
       .fail_qp_i          (fail_send_qp),
       .fail_ready_o       (fail_send_ready),
+      .failing_i          (send_failing),
       .failed_o           (send_failed),
       .failed_qp_o        (send_failed_qp),
       .work_valid_i,

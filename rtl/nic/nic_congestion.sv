@@ -85,6 +85,8 @@ module nic_congestion
 
   assign cnp_in = cnp_in_i && settings_i.dcqcn_on;
 
+  logic [Qps-1:0] unused_cnps_in;
+
   qp_set #(
       .Qps(Qps)
   ) u_cnps_in (
@@ -97,6 +99,7 @@ module nic_congestion
       .valid_o   (cnp_in_valid),
       .qp_o      (cnp_in_qp),
       .ready_i   (cnp_in_ready),
+      .waits_o   (unused_cnps_in),
       .idle_o    (cnps_in_idle)
   );
 
@@ -281,6 +284,8 @@ module nic_congestion
       .wake_o       (np_wake)
   );
 
+  logic [Qps-1:0] unused_cnps;
+
   qp_set #(
       .Qps(Qps)
   ) u_cnps (
@@ -293,6 +298,7 @@ module nic_congestion
       .valid_o   (cnp_valid_o),
       .qp_o      (cnp_qp_o),
       .ready_i   (cnp_ready_i),
+      .waits_o   (unused_cnps),
       .idle_o    (cnps_idle)
   );
 

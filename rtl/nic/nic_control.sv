@@ -116,6 +116,7 @@ module nic_control
     output logic              fail_send_valid_o,
     output logic [QpBits-1:0] fail_send_qp_o,
     input  logic              fail_send_ready_i,
+    output logic [   Qps-1:0] send_failing_o,        // QPs whose send side has still to fail
 
     // Completions
     input  logic                     send_valid_i,
@@ -353,6 +354,8 @@ module nic_control
 
   assign spread = spread_valid && !send_failed_i && !receive_failed_i;
 
+  logic [Qps-1:0] unused_unwritten;
+
   qp_set #(
       .Qps(Qps)
   ) u_unwritten (
@@ -365,8 +368,11 @@ module nic_control
       .valid_o   (spread_valid),
       .qp_o      (spread_qp),
       .ready_i   (spread),
+      .waits_o   (unused_unwritten),
       .idle_o    (unwritten_idle)
   );
+
+  logic [Qps-1:0] unused_send_failed;
 
   qp_set #(
       .Qps(Qps)
@@ -380,6 +386,7 @@ module nic_control
       .valid_o   (fail_receive_valid_o),
       .qp_o      (fail_receive_qp_o),
       .ready_i   (fail_receive_ready_i),
+      .waits_o   (unused_send_failed),
       .idle_o    (send_failed_idle)
   );
 
@@ -395,6 +402,7 @@ module nic_control
       .valid_o   (fail_send_valid_o),
       .qp_o      (fail_send_qp_o),
       .ready_i   (fail_send_ready_i),
+      .waits_o   (send_failing_o),
       .idle_o    (receive_failed_idle)
   );
 

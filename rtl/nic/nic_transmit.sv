@@ -59,6 +59,7 @@ module nic_transmit
     input  logic              fail_valid_i,  // the receive side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
     output logic              fail_ready_o,
+    input  logic [   Qps-1:0] failing_i,     // QPs whose failure waits: they send nothing more
     output logic              failed_o,      // a QP failed on the send side
     output logic [QpBits-1:0] failed_qp_o,
 
@@ -163,6 +164,7 @@ module nic_transmit
     FromReaction = 3'd5
   } from_e;
 
+  logic fails_q;  // a failure is under way
   logic [5:0] want, wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready;
@@ -174,7 +176,7 @@ module nic_transmit
   assign want[FromCommand]  = command_valid_i;
   assign want[FromAck]      = ack_valid_i && completion_room_i;
   assign want[FromSend]     = send_valid && !hold_send && !stale_send;
-  assign want[FromFail]     = fail_valid_i && completion_room_i;
+  assign want[FromFail]     = fail_valid_i && completion_room_i && !fails_q;
   assign want[FromReaction] = reaction_valid_i && completion_room_i;
 
   logic [5:0][QpBits-1:0] want_qp;
@@ -240,11 +242,32 @@ module nic_transmit
   requester_kind_e step_kind;
   logic [QpBits-1:0] step_qp;
   requester_note_e step_note;
+  requester_context_t context_after;
+
+  // QPs that send nothing more: their failure waits or is under way, one at a time. The QP is ready until all that is
+  // acknowledged is complete.
+  logic [QpBits-1:0] fails_qp_q;
+  logic [Qps-1:0] failing;
+
+  always_comb begin
+    failing = failing_i;
+    if (fails_q) failing[fails_qp_q] = 1'b1;
+  end
+
+  always_ff @(posedge clk_requester) begin
+    if (rst_i) fails_q <= 1'b0;
+    else if (fail_ready_o) fails_q <= 1'b1;
+    else if (step_valid && step_qp == fails_qp_q && context_after.state != QpReady) fails_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_requester) begin
+    if (fail_ready_o) fails_qp_q <= fail_qp_i;
+  end
+
   request_t request;
   logic [Qps-1:0] sendable, full, asks;
   logic left_valid, left_end, withdrawn;
   logic [QpBits-1:0] left_qp;
-  requester_context_t context_after;
   logic place_valid;
   place_t place;
   cycle_t unused_now;
@@ -408,7 +431,7 @@ module nic_transmit
   ) u_scheduler (
       .clk_i          (clk_requester),
       .rst_i,
-      .sendable_i     (sendable),
+      .sendable_i     (sendable & ~failing),
       .paced_i        (dcqcn_on_i),
       .eligible_i,
       .class_i,
@@ -495,6 +518,7 @@ module nic_transmit
       .context_ready_i      (context_after.state == QpReady),
       .context_oldest_i     (requester_oldest_wanted(context_after)),
       .context_next_i       (context_after.next_psn),
+      .failing_i            (failing),
       .withdraw_i           (withdraw),
       .withdraw_qp_i        (reply_qp_i),
       .withdraw_all_i       (reply_i.all),

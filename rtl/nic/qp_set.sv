@@ -3,8 +3,8 @@
 //
 // While `clear_i` is 1, `clear_qp_i` is neither in the set nor offered, even if it was being offered.
 //
-// Timing: `valid_o` depends on `clear_i` and `clear_qp_i`, `idle_o` on all inputs of the same cycle; `qp_o` is a
-// register.
+// Timing: `valid_o` depends on `clear_i` and `clear_qp_i`, `idle_o` on all inputs of the same cycle; `qp_o` and `waits_o`
+// are registers.
 module qp_set #(
     parameter  int unsigned Qps    = 64,
     localparam int unsigned QpBits = $clog2(Qps)
@@ -20,6 +20,7 @@ module qp_set #(
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
+    output logic [   Qps-1:0] waits_o,  // all that are in it
 
     output logic idle_o  // at most the offered QP waits
 );
@@ -66,6 +67,8 @@ module qp_set #(
       .drop_i(1'b0)
   );
 
-  assign idle_o = !add_i && !clear_i && !cleared_q && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));
+  assign waits_o = waiting_q;
+
+  assign idle_o  = !add_i && !clear_i && !cleared_q && ((waiting_q == '0 && !picked) || (valid_o && !ready_i));
 
 endmodule

@@ -16,7 +16,8 @@
 //   gets half of them, and however many classes hold theirs because they are paused, as much again is left for the
 //   next.
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
-//   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. `withdrawn_o` pulses
+//   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. Those of a QP whose
+//   failure waits for its step (`failing_i`) are withdrawn when they are the oldest of their class. `withdrawn_o` pulses
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
 //   Responses are withdrawn by themselves, because they have a PSN space of their own: all of a QP, or those of a READ
 //   that is asked again (`withdraw_…`). If one of a later READ waits here, that one would be lost, and all stay.
@@ -48,11 +49,13 @@ module transmit_slots
     output logic         free_o,
     output logic   [7:0] class_free_o,
 
-    input logic              context_valid_i,  // a step of any kind, with the context after it
+    input logic              context_valid_i,   // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
-    input logic              context_ready_i,  // the QP is ready
-    input psn_t              context_oldest_i, // oldest PSN that may be wanted: as requester_oldest_wanted has it
-    input psn_t              context_next_i,   // next PSN to be granted
+    input logic              context_ready_i,   // the QP is ready
+    input psn_t              context_oldest_i,  // oldest PSN that may be wanted: as requester_oldest_wanted has it
+    input psn_t              context_next_i,    // next PSN to be granted
+
+    input logic [Qps-1:0] failing_i,  // QPs that fail: none of their packets is wanted
 
     input logic                 withdraw_i,
     input logic    [QpBits-1:0] withdraw_qp_i,
@@ -172,6 +175,7 @@ module transmit_slots
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
+  logic [7:0] ends;  // classes whose oldest packet is of a QP that fails
   logic [SlotBits-1:0] drop_slot, pop_slot;
   logic done, dropped;
   logic [SlotBits-1:0] done_tag;  // slot for which no more data is to come
@@ -214,6 +218,7 @@ module transmit_slots
             )))
           unwanted_d[s] = 1'b1;
       end
+    for (int unsigned c = 0; c < 8; c++) if (ends[c]) unwanted_d[head_slot_o[c]] = 1'b1;
     if (withdraw_i && !later)
       for (int unsigned s = 0; s < Slots; s++)
       if (queued_q[s] && response_q[s] && qp_q[s] == withdraw_qp_i && (withdraw_all_i || !psn_behind(
@@ -338,7 +343,8 @@ module transmit_slots
         .count_o(unused_count[c])
     );
 
-    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]];
+    assign ends[c] = valid[c] && failing_i[head_qp_o[c]] && !response_q[slot[c]];
+    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c];
     assign drop_wish[c] = valid[c] && unwanted_q[slot[c]];
   end
 
@@ -446,7 +452,7 @@ module transmit_slots
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
   assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
-      pop_i != '0 || drop_wish != '0 || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
+      pop_i != '0 || drop_wish != '0 || ends != '0 || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;
@@ -457,7 +463,7 @@ module transmit_slots
 
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && !take_response_i && !reserved_q && !withdraw_i && granted == '0 && !step_valid_i &&
-      fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 &&
+      fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 &&
       !happened_q;
 
   always_ff @(posedge clk_i) begin

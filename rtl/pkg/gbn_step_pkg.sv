@@ -184,7 +184,8 @@ package gbn_step_pkg;
   // Packets before this PSN are not wanted on the wire any more. The request of a READ is, until all of it is answered: if
   // it is asked for again, responses of the answer before may come in the meantime, and not all of them.
   function automatic psn_t requester_oldest_wanted(input requester_context_t c);
-    return (c.asking.tail != c.asking.head && psn_behind(c.asking.first_psn, c.una_psn)) ? c.asking.first_psn : c.una_psn;
+    return (c.asking.tail != c.asking.head && psn_behind(c.asking.first_psn, c.una_psn)) ? c.asking.first_psn :
+        c.una_psn;
   endfunction
 
 endpackage

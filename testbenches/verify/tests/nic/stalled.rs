@@ -334,3 +334,51 @@ fn a_qp_without_an_answer_times_out_beside_those_whose_answers_wait() {
         "sent again after {waited} ps"
     );
 }
+
+/// IBTA volume 1 (10.3.1): a QP in the error state sends no requests. All QPs of side 1 are refused a WRITE of their peer,
+/// and so fail, in the middle of messages of their own and while the host takes no completions, for which what is flushed
+/// waits.
+#[test]
+fn qps_that_fail_send_nothing_while_completions_wait() {
+    const QPS: u16 = 48;
+    let mut pair = Tested::new(|setup| setup.requester.timeout = 0, QPS);
+    let until = 20_000;
+    pair.stall(1, Stalled::Completions, 16, until);
+    for _ in 0..4 {
+        (0..QPS).for_each(|index| write(&mut pair, 1, index, 4));
+    }
+    let bad = |index: u16| {
+        packet(0, index, qp(1, index).responder_psn, |roce| {
+            roce.bth.opcode = Opcode::RC_WRITE_ONLY;
+            roce.ext.reth = Some(RethRepr {
+                va: REGION,
+                rkey: 0xBAD_0000,
+                dma_len: 1,
+            });
+            roce.payload = vec![1];
+        })
+    };
+    // In the middle of the first messages.
+    (pair).run(5_000, &mut all, |pair| pair.frames.len() >= 60);
+    pair.receive_back_to_back(1, (0..QPS).map(bad));
+    (pair).run(10_000, &mut all, |pair| {
+        pair.host(1).counters().get(reg::ACCESS_IN) == u64::from(QPS)
+    });
+    // What is on its way to the wire by then is little.
+    (0..500).for_each(|_| pair.step(&mut all));
+    assert!(pair.now() < until);
+    let requests = |pair: &Tested| {
+        let own = pair.frames.iter().filter(|(side, _, frame)| {
+            *side == 1 && frame.ext.as_ref().is_none_or(|ext| ext.aeth.is_none())
+        });
+        own.count()
+    };
+    let before = requests(&pair);
+    (0..5_000).for_each(|_| pair.step(&mut all));
+    assert!(pair.now() < until);
+    assert_eq!(requests(&pair), before, "sent by QPs that have failed");
+    assert!(
+        before < 4 * 4 * usize::from(QPS),
+        "all was sent before: {before}"
+    );
+}
