@@ -483,8 +483,16 @@ impl Requests {
                     });
                 }
             }
-            // A resend skips what an answer has acknowledged in the meantime and goes on after it.
-            Ordering::Greater => says(own && !self.unsure, self.points.contains(&psn), out),
+            // A resend skips what an answer has acknowledged in the meantime and goes on after it, or with the READ of
+            // which it is a part.
+            Ordering::Greater => {
+                let span = (self.at(psn))
+                    .filter(|(first, it)| *first == psn && it.operation.has_response())
+                    .map_or(Some(1), |(_, it)| it.span(self.mtu));
+                let end = psn + span.unwrap_or(1);
+                let answered = self.points.range(psn..end).next().is_some();
+                says(own && !self.unsure, answered, out);
+            }
             Ordering::Less => {
                 self.resending = true;
                 self.resends += 1;
