@@ -281,8 +281,13 @@ impl Requests {
         if upto <= self.acked {
             return;
         }
-        // The answer is on its way through the NIC for a while, in which the timer still runs.
-        self.expired |= self.acked < self.top && self.runs_out(at + self.options.grace);
+        // The answer is on its way through the NIC for a while, in which the timer still runs. Responses, and what comes
+        // behind them, wait for writes in front of them, which the host may not take.
+        let late = match self.asked {
+            Some(_) => self.options.grace.max(self.options.stall),
+            None => self.options.grace,
+        };
+        self.expired |= self.acked < self.top && self.runs_out(at.saturating_add(late));
         self.acked = upto;
         self.progressed = Some(at);
         if !lossy {
