@@ -264,7 +264,9 @@ impl Requests {
         if number >= most {
             self.acknowledge(at, most, lossy);
         }
-        if number > least {
+        // A go-back-0 requester whose ACK timer has run out has gone back to the start of the READ, which is missing then.
+        let restarted = self.qp.restart && !first && (self.expired || self.runs_out(at));
+        if number > least || restarted {
             self.missing();
         }
         if sure && !lossy {

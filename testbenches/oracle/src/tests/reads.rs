@@ -123,6 +123,24 @@ fn a_response_comes_when_it_is_asked_for_again() {
     log.holds();
 }
 
+/// A go-back-0 requester goes back when its timer runs out, and once more when the rest of the answer before comes.
+#[test]
+fn a_response_is_missing_when_its_read_began_anew() {
+    let mut log = Log::with(|qp| qp.restart = true);
+    log.post_read(0, Operation::Read, 700);
+    log.ask(0, 0);
+    log.respond(0, 0, FIRST);
+    log.wait(TIMEOUT);
+    log.cross(1, log.response(0, 1, MIDDLE));
+    log.ask(0, 0);
+    log.ask(0, 0);
+    log.respond(0, 0, FIRST);
+    log.respond(0, 1, MIDDLE);
+    log.respond(0, 2, LAST);
+    log.complete_send(0, 0, Status::Success);
+    log.holds();
+}
+
 #[test]
 fn a_read_goes_on_before_what_is_missing_is_known() {
     let mut log = asked();
