@@ -114,8 +114,12 @@ impl Requests {
         }
         if reads.is_some() {
             self.asked = Some(number);
-            // Responses that came between the decision to ask again and its frame do not answer it.
-            self.sure = self.sure.min(number);
+            // Responses that came between the decision to ask again and its frame do not answer it, and what came behind
+            // them said that they are missing.
+            if number < self.sure {
+                self.sure = number;
+                self.missing();
+            }
         }
         if number == self.top {
             let waiting = |place: &Message| place.work.operation.returns() && place.end > acked;
