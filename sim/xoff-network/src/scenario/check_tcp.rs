@@ -38,6 +38,9 @@ impl Scenario {
             let writes = flow.operations().all(|it| it == Operation::Write);
             if !writes && said.insert((name, "operation")) {
                 let (key, problem) = match flow.settings.operation {
+                    _ if flow.settings.mix.is_some() => {
+                        ("mix", "a byte stream has no operations: leave it out")
+                    }
                     Operation::Write => ("pattern", "its messages take receive buffers: RDMA only"),
                     _ => (
                         "operation",
@@ -135,6 +138,10 @@ mod tests {
         assert_eq!(
             wrong(|it| it.flows[0].operation = Operation::Send),
             "flows.f.operation: a byte stream has none: \"write\", or leave it out"
+        );
+        assert_eq!(
+            wrong(|it| it.flows[0].mix = Some([(Operation::Read, 1)].into())),
+            "flows.f.mix: a byte stream has no operations: leave it out"
         );
     }
 
