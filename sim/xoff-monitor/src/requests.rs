@@ -486,11 +486,9 @@ impl Requests {
             // A resend skips what an answer has acknowledged in the meantime and goes on after it, or with the READ of
             // which it is a part.
             Ordering::Greater => {
-                let span = (self.at(psn))
-                    .filter(|(first, it)| *first == psn && it.operation.has_response())
-                    .map_or(Some(1), |(_, it)| it.span(self.mtu));
-                let end = psn + span.unwrap_or(1);
-                let answered = self.points.range(psn..end).next().is_some();
+                let begins = self.at(psn).filter(|(first, _)| *first == psn);
+                let span = begins.and_then(|(_, it)| it.span(self.mtu)).unwrap_or(1);
+                let answered = self.points.range(psn..psn + span).next().is_some();
                 says(own && !self.unsure, answered, out);
             }
             Ordering::Less => {

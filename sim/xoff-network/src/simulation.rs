@@ -1064,10 +1064,12 @@ fn ideals(paths: &mut Paths<'_>, flow: &Connection<'_>) -> Vec<Duration> {
         true => flow.count.unwrap_or(1),
         false => 1,
     };
-    let messages = flow.messages.iter();
-    messages
-        .map(|message| paths.ideal(flow, *message, count))
-        .collect()
+    // Few of them differ.
+    let mut known = BTreeMap::new();
+    let mut ideal = |message: &scenario::Message| {
+        *(known.entry(*message)).or_insert_with(|| paths.ideal(flow, *message, count))
+    };
+    flow.messages.iter().map(&mut ideal).collect()
 }
 
 /// Installs the gates at the hosts of their flows, and has the receivers of jobs keep when messages arrive.

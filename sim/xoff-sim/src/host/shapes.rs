@@ -59,10 +59,10 @@ impl Shapes {
         if self.0.len() == 1 {
             return nth;
         }
-        let of_kind = |place: &usize| such(self.0[*place].0);
-        let places: Vec<usize> = (0..self.0.len()).filter(of_kind).collect();
-        let each = places.len() as u64;
-        nth / each * self.0.len() as u64 + places[(nth % each) as usize] as u64
+        let places = || (0..).zip(&self.0).filter(|(_, (kind, _))| such(*kind));
+        let each = places().count() as u64;
+        let in_round = places().nth((nth % each) as usize).map(|(place, _)| place);
+        nth / each * self.0.len() as u64 + in_round.unwrap_or(0)
     }
 }
 
