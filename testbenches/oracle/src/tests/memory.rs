@@ -195,6 +195,31 @@ fn a_refused_packet_is_written() {
     log.breaks("memory.refused");
 }
 
+/// A WRITE under go-back-0 whose first packet the network copies so often, and which is refused.
+fn refused_anew(copies: u32) -> Log {
+    let mut log = Log::with(|qp| qp.restart = true);
+    log.post(0, Operation::Write, 500);
+    log.ask(0, 0);
+    let bytes = log.request(0, 0);
+    (0..copies).for_each(|_| log.push(1, What::Arrived(bytes.clone())));
+    log.push(1, What::Removing { key: KEY });
+    log.nak(0, 0, 0x62);
+    log.write(0, 0);
+    log
+}
+
+#[test]
+fn a_copy_that_was_accepted_is_written_behind_the_nak_of_another() {
+    let mut log = refused_anew(1);
+    log.complete_send(0, 0, Status::RemoteAccess);
+    log.holds();
+}
+
+#[test]
+fn a_refused_packet_is_written_that_came_once() {
+    refused_anew(0).breaks("memory.refused");
+}
+
 #[test]
 fn a_packet_is_written_and_then_refused() {
     let mut log = arrived();
