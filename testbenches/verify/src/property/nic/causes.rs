@@ -66,6 +66,8 @@ impl Causes {
             lossless: head.pfc
                 && head.classes <= 2
                 && !head.watchdog
+                // Without a tag there is no PCP but 0, whose class may be another one.
+                && !(head.by_pcp && head.tags == 0)
                 && [drops, flips, doubles, late, forged] == [0; 5],
             reopened: false,
             withdrawn: false,
