@@ -532,7 +532,11 @@ impl Requests {
         let crosses = time <= self.acked_at.saturating_add(CROSSING)
             || at.paused.is_some_and(|paused| paused >= self.acked_at);
         let passed = self.passed.is_some_and(|passed| psn <= passed);
-        let asked = asked && (psn >= acked || crosses || passed || !own);
+        // Of a READ that was asked again, the requester may have waited for another answer than the one that came. It
+        // takes neither this one nor the ACK behind it.
+        let behind_read = (self.at(psn - 1))
+            .is_some_and(|(_, it)| it.operation.has_response() && it.asked.len() > 1);
+        let asked = asked && (psn >= acked || crosses || passed || behind_read || !own);
         let holds = asked || unanswered || behind || self.asked_back == Some(psn);
         out.check(Rule::ResendStart, holds, || {
             let before = self.points.range(..=psn).next_back();
