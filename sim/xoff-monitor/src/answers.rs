@@ -82,7 +82,9 @@ impl Requests {
         let through = if positive { psn } else { psn - 1 };
         if let Some(acked) = self.acked {
             let holds = through + 1 >= acked;
-            if packet.orderly {
+            // What has another DSCP may have another class, which does not wait for it.
+            let passed = self.acked_dscp.is_some_and(|dscp| dscp != packet.dscp());
+            if packet.orderly && !passed {
                 out.check(Rule::AckBack, holds, || {
                     format!(
                         "{} for PSN {}: all up to {} was acknowledged before",
@@ -153,7 +155,7 @@ impl Requests {
             }
             SyndromeMeaning::Reserved => {}
         }
-        self.acknowledge(through + 1, packet.time);
+        self.acknowledge(through + 1, packet);
         // Out of order it may be older than the one that was missed.
         self.unsure &= !packet.orderly;
     }
@@ -459,7 +461,7 @@ impl Requests {
             read.answered |= ends;
         }
         self.responds(first, psn, packet, at, out);
-        self.acknowledge(psn + 1, packet.time);
+        self.acknowledge(psn + 1, packet);
     }
 
     /// Judges the response to the request `first`, with the PSN `psn`, by the connection's other requests.
@@ -522,6 +524,6 @@ impl Requests {
             request.answered = true;
         }
         self.responds(first, psn, packet, at, out);
-        self.acknowledge(psn + 1, packet.time);
+        self.acknowledge(psn + 1, packet);
     }
 }

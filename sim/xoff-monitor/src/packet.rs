@@ -54,6 +54,11 @@ impl Packet {
         self.ip.traffic_class & 0b11 == 0b11
     }
 
+    /// Its DSCP.
+    pub fn dscp(&self) -> u8 {
+        self.ip.traffic_class >> 2
+    }
+
     /// Whether it is a NAK for a sequence error.
     pub fn is_sequence_nak(&self) -> bool {
         let meaning = self.ext.aeth.map(|aeth| aeth.syndrome.meaning());

@@ -140,8 +140,9 @@ pub(crate) struct Requests {
     pub high: i64,
     /// All PSNs before this one are acknowledged; `None` if nothing has been answered yet.
     pub acked: Option<i64>,
-    /// When the newest of them was.
+    /// When the newest of them was, and with which DSCP.
     acked_at: Time,
+    pub acked_dscp: Option<u8>,
     /// The newest PSN that was acknowledged before a READ in front of it was answered. A requester takes such an ACK for
     /// a sign that a response is missing, and no more.
     pub passed: Option<i64>,
@@ -267,10 +268,11 @@ impl Requests {
         }
     }
 
-    /// Records that all PSNs before `psn` are acknowledged.
-    pub fn acknowledge(&mut self, psn: i64, time: Time) {
+    /// Records that a packet has acknowledged all PSNs before `psn`.
+    pub fn acknowledge(&mut self, psn: i64, packet: &Packet) {
         if self.acked.is_none_or(|acked| acked < psn) {
-            self.acked_at = time;
+            self.acked_at = packet.time;
+            self.acked_dscp = Some(packet.dscp());
             self.asked_back = None;
         }
         self.acked = Some(self.acked.map_or(psn, |acked| acked.max(psn)));

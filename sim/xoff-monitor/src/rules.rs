@@ -241,7 +241,8 @@ texts! {
             "answers",
             "What was acknowledged stays so: no ACK or NAK is about an earlier PSN than the ones before.",
             "any",
-            "Two answers of a connection. READ responses and atomic answers that are sent again are not meant."
+            "Two answers of a connection with the same DSCP. READ responses and atomic answers that are sent again are not \
+             meant."
         ],
         NakFirstMissing "nak-first-missing" [
             "answers",
