@@ -302,6 +302,7 @@ module gbn_responder_step
             end
             default: begin
               n.state    = QpError;
+              n.silent   = 1'b0;
               n.owed     = OwedNak;
               n.syndrome = fate == ResponderAccess ? SyndromeAccess : SyndromeInvalid;
               n.status   = fate == ResponderTooLong ? StatusLocalLength : StatusFlushed;
@@ -360,8 +361,9 @@ module gbn_responder_step
       else begin
         n.state  = QpError;
         n.status = StatusFlushed;
-        // An ACK would go past the READs that are not answered.
-        if (reads_wait(c.reads)) n.owed = OwedNone;
+        // An answer would go past the READs that are not answered, also one of REFUSE.
+        n.silent = reads_wait(c.reads);
+        if (n.silent) n.owed = OwedNone;
         n.reads.done  = c.reads.head;
         n.reads.again = '0;
         walk_o        = 1'b1;
@@ -372,12 +374,17 @@ module gbn_responder_step
       else begin
         note_o  = ResponderUnwritable;
         n.state = QpError;
-        if (c.state == QpReady) n.status = StatusFlushed;
+        if (c.state == QpReady) begin
+          n.status = StatusFlushed;
+          n.silent = 1'b0;
+        end
         n.expected_psn = refusal_i.psn;
         n.msn          = refusal_i.msn;
-        n.owed         = OwedNak;
-        n.syndrome     = refusal_i.remote ? SyndromeAccess : SyndromeOperate;
-        walk_o         = 1'b1;
+        if (!n.silent) begin
+          n.owed     = OwedNak;
+          n.syndrome = refusal_i.remote ? SyndromeAccess : SyndromeOperate;
+        end
+        walk_o = 1'b1;
       end
 
       ResponderWalk:

@@ -94,6 +94,13 @@ module nic
     input  logic        original_valid_i,
     input  logic [63:0] original_i,
 
+    // Page table entries, which the host reads in their order
+    output logic          entry_valid_o,
+    output entry_number_t entry_number_o,
+    input  logic          entry_ready_i,
+    input  logic          entry_come_i,    // the oldest one that was asked for
+    input  logic          entry_there_i,   // names a page
+
     // Registers, AXI4-Lite
     input  logic        awvalid_i,
     output logic        awready_o,
@@ -136,6 +143,8 @@ module nic
   logic rearm, region_write, path_write, command_open, command_query, discard, control_idle;
   logic [RegionBits-1:0] region_index;
   region_t region;
+  table_t pages;
+  logic translator_busy;
   path_t path;
   peer_t peer;
   logic [QpBits-1:0] command_qp;
@@ -215,6 +224,8 @@ module nic
       .region_write_o      (region_write),
       .region_index_o      (region_index),
       .region_o            (region),
+      .table_o             (pages),
+      .translator_busy_i   (translator_busy),
       .path_write_o        (path_write),
       .path_o              (path),
       .peer_o              (peer),
@@ -342,6 +353,13 @@ module nic
       .region_write_i    (region_write),
       .region_index_i    (region_index),
       .region_i          (region),
+      .table_i           (pages),
+      .translator_busy_o (translator_busy),
+      .entry_valid_o,
+      .entry_number_o,
+      .entry_ready_i,
+      .entry_come_i,
+      .entry_there_i,
       .fail_valid_i      (fail_receive_valid),
       .fail_qp_i         (fail_receive_qp),
       .fail_ready_o      (fail_receive_ready),

@@ -51,6 +51,8 @@ module nic_control
     output logic                     region_write_o,
     output logic    [RegionBits-1:0] region_index_o,
     output region_t                  region_o,
+    output table_t                   table_o,
+    input  logic                     translator_busy_i,
 
     // OPEN and CLOSE
     output logic                           path_write_o,
@@ -182,7 +184,8 @@ module nic_control
       .open_i          (open_o != '0 || busy),
       .state_i         (state_words),
       .region_command_o(region_command),
-      .region_busy_i   (region_busy_q),
+      .region_busy_i   (region_busy_q || translator_busy_i),
+      .tables_busy_i   (translator_busy_i),
       .rearm_o,
       .counters_i      (counters),
       .high_i          (bytes_high),
@@ -202,6 +205,12 @@ module nic_control
           tag: settings_o.region_tag,
           base: {settings_o.region_base_high, settings_o.region_base_low},
           length: {settings_o.region_length_high, settings_o.region_length_low}
+      };
+
+  assign table_o = '{
+          translated: settings_o.translation_on && settings_o.region_translated,
+          page: settings_o.region_page,
+          first: {settings_o.region_table_high, settings_o.region_table_low}
       };
 
   // A region command is over when what was checked before it has left.

@@ -5,7 +5,8 @@
 // - Addresses without a register read 0 and ignore writes.
 // - SLVERR, and no effect: a write without all four strobes; a QP command or query while another one is being carried
 //   out; parts of the receive buffer that are together larger than it, or written while a QP is open; a map that names a
-//   part that does not exist.
+//   part that does not exist; the switch of translation while a QP is open; a region command while translations of the
+//   region before are being forgotten.
 // - Reading the low word of a byte counter latches the high word of the same cycle for the next read.
 //
 // Timing: readies depend on the valids of the same cycle. Commands are pulses in the cycle after their write.
@@ -44,6 +45,7 @@ module nic_registers
     input  logic        open_i,            // a QP is open, or may be
     output logic        region_command_o,
     input  logic        region_busy_i,
+    input  logic        tables_busy_i,     // entries of a page table that was replaced are being forgotten
     output logic        rearm_o,
 
     input logic [Counters-1:0][31:0] counters_i,
@@ -89,7 +91,9 @@ module nic_registers
         end else cells += 20'(settings_q.buffer_cells[b]);
       end
       unfit = (unfit && (open_i || commands_q.qp || 32'(cells) > Cells)) ||
-          (awaddr_i == AddressBufferMap && (wdata_i & 32'h8888_8888) != '0);
+          (awaddr_i == AddressBufferMap && (wdata_i & 32'h8888_8888) != '0) ||
+          (awaddr_i == AddressTranslation && (open_i || commands_q.qp)) ||
+          (awaddr_i == AddressRegionCommand && (tables_busy_i || commands_q.region));
     end
   end
 

@@ -18,6 +18,7 @@
 // - READs and atomics that were accepted pass through the same queue: `settled_valid_o` says that all writes in front
 //   of one were taken. The memory of a READ response is checked as a write is, and goes no further (`responds_…`).
 // - An entry without payload takes one cycle.
+// - With `translating_i` steps are counted from `queued_i` on, and each of them has an entry, so that they leave in order.
 //
 //     cycle 0   step; the region table is asked
 //     cycle 2   its answer: a job for the reader, an entry for the head queue
@@ -58,6 +59,9 @@ module payload_writer
     input  logic                      step_valid_i,
     input  logic      [   QpBits-1:0] step_qp_i,
     input  work_off_t                 step_i,
+    input  logic                      step_gone_i,    // memory of its payload is gone
+    input  logic                      translating_i,  // steps come out of a queue, and those without work, too
+    input  logic                      queued_i,       // a step goes into that queue
     output logic                      room_o,
     output logic                      pass_o,         // the oldest step leaves
     output logic      [CountBits-1:0] count_o,        // number of steps that are queued
@@ -149,7 +153,7 @@ module payload_writer
       .idle_o            (regions_idle)
   );
 
-  logic [1:0] asked_q;
+  logic [1:0] asked_q, gone_q;
   logic [1:0][QpBits-1:0] qp_q;
   work_off_t [1:0] step_q;
 
@@ -159,8 +163,8 @@ module payload_writer
   end
 
   always_ff @(posedge clk_i) begin
-    if (step_valid_i) {qp_q[0], step_q[0]} <= {step_qp_i, step_i};
-    if (asked_q[0]) {qp_q[1], step_q[1]} <= {qp_q[0], step_q[0]};
+    if (step_valid_i) {qp_q[0], step_q[0], gone_q[0]} <= {step_qp_i, step_i, step_gone_i};
+    if (asked_q[0]) {qp_q[1], step_q[1], gone_q[1]} <= {qp_q[0], step_q[0], gone_q[0]};
   end
 
   // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
@@ -182,7 +186,7 @@ module payload_writer
   assign bars_again = bars_o && barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
-  assign writable = allowed || !(step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0));
+  assign writable = (allowed && !gone_q[1]) || !(step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0));
   assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
   assign write = asked_q[1] && step_q[1].write && held;
   assign refused = asked_q[1] && (step_q[1].write || step_q[1].atomic || step_q[1].responds || invalidates) && !held;
@@ -248,7 +252,7 @@ module payload_writer
   work_off_t head;
   logic [CountBits-1:0] heads, unused_jobs;
 
-  assign push_head = asked_q[1] && (step_q[1].packet || step_q[1].completion_valid);
+  assign push_head = asked_q[1] && (step_q[1].packet || step_q[1].completion_valid || translating_i);
   assign last_bytes = (step_q[1].payload_bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(step_q[1].payload_bytes[BeatBits-1:0]);
 
   fifo #(
@@ -281,8 +285,15 @@ module payload_writer
       .count_o(heads)
   );
 
-  assign room_o   = 32'(heads) < Depth - Reserve;
-  assign count_o  = heads;
+  logic [CountBits-1:0] queued_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || !translating_i) queued_q <= '0;
+    else queued_q <= queued_q + CountBits'(queued_i) - CountBits'(pass_o);
+  end
+
+  assign count_o  = translating_i ? queued_q : heads;
+  assign room_o   = 32'(count_o) < Depth - Reserve;
   assign pass_o   = head_valid && head_ready;
   assign landed_o = pass_o && head.returned;
 

@@ -17,6 +17,8 @@
 //   while a packet of the other kind is taken.
 // - An atomic goes to the host when all writes in front of it were taken, and what it found comes back as an event of
 //   its QP. At most `AtomicsOut` are at the host.
+// - Where addresses are translated (`translating_i`), what the steps leave, work, answers and what is told about READs,
+//   waits in order until the memory of all that is in front of it is there.
 // - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it; none is begun
 //   while a refusal of its QP waits for its step. Its memory is checked as that of a write is, and a refusal is told in
 //   the same way. No ACK or NAK of a QP is granted while one of its responses is to be sent, here or behind
@@ -69,8 +71,20 @@ module receive_engine
     input  logic                     region_write_i,
     input  logic    [RegionBits-1:0] region_index_i,
     input  region_t                  region_i,
+    input  table_t                   table_i,
     output logic                     invalidate_o,       // a peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
+
+    // Translation, as in translator
+    input  logic                translating_i,
+    input  logic                translation_ahead_i,
+    input  logic          [3:0] log_sets_i,
+    output logic                translator_busy_o,
+    output logic                entry_valid_o,
+    output entry_number_t       entry_number_o,
+    input  logic                entry_ready_i,
+    input  logic                entry_come_i,
+    input  logic                entry_there_i,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -175,7 +189,7 @@ module receive_engine
 
   logic [8:0] wish, grant;
   logic [3:0] from;
-  logic event_valid, event_ready, room, recv_room, carried_ready;
+  logic event_valid, event_ready, room, asks_room, recv_room, carried_ready;
   logic [3:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
   logic grant_valid, may_take, packet_wish, refuse_valid;
@@ -224,14 +238,14 @@ module receive_engine
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv] = recv_valid_i && room && recv_room;
-  assign may_take = room && carried_ready && refusals < 5'd8;
+  assign may_take = room && asks_room && carried_ready && refusals < 5'd8;
   assign packet_wish = packet_valid && !packet.returned && may_take && !reacting;
   assign wish[FromPacket] = packet_wish;
   assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
   assign wish[FromFail] = fail_valid_i && room;
   assign wish[FromRefuse] = refuse_valid && room;
   assign wish[FromSettle] = settled_valid;
-  assign wish[FromRead] = read_valid_i && !barred[read_qp_i];
+  assign wish[FromRead] = read_valid_i && !barred[read_qp_i] && ((room && asks_room) || !translating_i);
   assign wish[FromHost] = performed_valid;
 
   round_robin_arbiter #(
@@ -404,7 +418,7 @@ module receive_engine
   logic offer;
 
   assign reacting = offered_q || reactions != '0;
-  assign offer = packet_valid && packet.returned && !offered_q && reactions_ready && room && carried_count == '0;
+  assign offer = packet_valid && packet.returned && !offered_q && reactions_ready && room && asks_room && carried_count == '0;
   assign reaction_taken = reaction_valid_o && reaction_ready_i;
 
   always_ff @(posedge clk_responder) begin
@@ -487,6 +501,7 @@ module receive_engine
     work_off.responds      = read_valid;
     work_off.place         = place;
     if (read_valid) work_off.place = '{va: read.va, key: read.key, remote: 1'b1, bytes: read.bytes[14:0]};
+    if (read_valid && translating_i) work_off.class_of = answer_class_i[step_qp];
     work_off.completion_valid = completion_valid;
     work_off.completion       = completion;
     if (work_off.atomic) work_off.completion = atomic;
@@ -503,6 +518,94 @@ module receive_engine
       work_off.place         = landing.place;
     end
   end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Where addresses are translated, all that steps leave waits for this, in order. Of answers two a class are under way at
+  // most (answer_scheduler); they need no room at the writer.
+
+  logic tell, left_in_valid, left_valid, left_gone, resolve_idle, translator_idle;
+  logic ask_valid, verdict_valid, verdict_ready, verdict_gone, stalled, hit, miss;
+  logic [QpBits-1:0] left_work_qp, left_qp;
+  left_t left_in, left;
+  place_t ask;
+  class_t stalled_class;
+  logic [1:0] tell_q;
+  logic [2:0] replies;
+
+  assign left_in_valid = responder_works || land || tell || left_in.unbars || left_in.granted;
+
+  always_comb begin
+    left_in.work_valid     = responder_works || land;
+    left_in.work           = work_off;
+    left_in.refusal.psn    = step_context.expected_psn - 1'b1;
+    left_in.refusal.msn    = step_context.msn - 24'(!step_context.under_way);
+    left_in.refusal.remote = 1'b0;
+    if (read_valid) {left_in.refusal.psn, left_in.refusal.msn} = {read.psn, read.msn - 1'b1};
+    left_in.unbars         = step_valid && step_kind == ResponderRefuse;
+    left_in.tells          = tell;
+    left_in.reply          = reply;
+    left_in.granted        = step_valid && step_kind == ResponderGrant;
+    left_in.answers        = left_in.granted && !left_in.work_valid;
+    left_in.response_valid = response_valid;
+    left_in.response       = response;
+  end
+
+  resolve_queue #(
+      .Qps  (Qps),
+      .Depth(8 * (Recvs + 1) + 32)
+  ) u_resolve (
+      .clk_i          (clk_responder),
+      .rst_i,
+      .on_i           (translating_i),
+      .valid_i        (left_in_valid),
+      .work_qp_i      (land ? landing_qp : step_qp),
+      .step_qp_i      (step_qp),
+      .left_i         (left_in),
+      .valid_o        (left_valid),
+      .work_qp_o      (left_work_qp),
+      .step_qp_o      (left_qp),
+      .left_o         (left),
+      .gone_o         (left_gone),
+      // There is room for what is on its way to its verdict, and to where it is told.
+      .hold_i         (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
+      .ask_valid_o    (ask_valid),
+      .ask_o          (ask),
+      .verdict_valid_i(verdict_valid),
+      .gone_i         (verdict_gone),
+      .verdict_ready_o(verdict_ready),
+      .room_o         (asks_room),
+      .stalled_o      (stalled),
+      .stalled_class_o(stalled_class),
+      .idle_o         (resolve_idle)
+  );
+
+  translator #(
+      .Regions(Regions)
+  ) u_translator (
+      .clk_i          (clk_responder),
+      .rst_i,
+      .on_i           (translating_i),
+      .ahead_i        (translation_ahead_i),
+      .log_sets_i,
+      .write_i        (region_write_i),
+      .index_i        (region_index_i),
+      .region_i,
+      .table_i,
+      .busy_o         (translator_busy_o),
+      .ask_valid_i    (ask_valid),
+      .ask_i          (ask),
+      .verdict_valid_o(verdict_valid),
+      .gone_o         (verdict_gone),
+      .verdict_ready_i(verdict_ready),
+      .entry_valid_o,
+      .entry_number_o,
+      .entry_ready_i,
+      .come_i         (entry_come_i),
+      .there_i        (entry_there_i),
+      .hit_o          (hit),
+      .miss_o         (miss),
+      .idle_o         (translator_idle)
+  );
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
 
@@ -521,15 +624,18 @@ module receive_engine
       .region_i,
       .invalidate_o,
       .invalidate_index_o,
-      .unbar_i        (step_valid && step_kind == ResponderRefuse),
-      .unbar_qp_i     (step_qp),
+      .unbar_i        (left_valid && left.unbars),
+      .unbar_qp_i     (left_qp),
       .forget_i       (discard_i),
       .forget_qp_i    (command_qp_i),
       .pass_o,
       .count_o,
-      .step_valid_i   (responder_works || land),
-      .step_qp_i      (land ? landing_qp : step_qp),
-      .step_i         (work_off),
+      .step_valid_i   (left_valid && (left.work_valid || (translating_i && !left.answers))),
+      .step_qp_i      (left_work_qp),
+      .step_i         (left.work),
+      .step_gone_i    (left_gone),
+      .translating_i,
+      .queued_i       (left_in_valid && !left_in.answers),
       .room_o         (room),
       .refused_o      (refused),
       .bars_o         (bars),
@@ -633,14 +739,11 @@ module receive_engine
   logic refusals_ready, checked, checked_q;
 
   always_comb begin
-    refused_d.qp             = step_qp;
-    refused_d.refusal.psn    = step_context.expected_psn - 1'b1;
-    refused_d.refusal.msn    = step_context.msn - 24'(!step_context.under_way);
-    refused_d.refusal.remote = 1'b0;
-    if (read_valid) {refused_d.refusal.psn, refused_d.refusal.msn} = {read.psn, read.msn - 1'b1};
+    refused_d.qp      = left_work_qp;
+    refused_d.refusal = left.refusal;
   end
 
-  assign checked = place_valid || completion_valid || read_valid;  // the steps that the check may refuse are among these
+  assign checked = left_valid && left.work_valid;
 
   always_ff @(posedge clk_responder) begin
     if (rst_i) checked_q <= 1'b0;
@@ -682,34 +785,33 @@ module receive_engine
     reply_t            reply;
   } told_t;
 
-  logic tell, replies_ready, replies_idle;
-  logic [1:0] tell_q;
-  told_t told_d, told_in;
+  logic replies_ready, replies_idle, left_tells;
+  reply_t reply;
+  told_t told_in;
   told_t [1:0] told_q;
-  logic  [2:0] replies;
 
+  assign left_tells = left_valid && left.tells;
   assign tell = step_valid && (step_kind inside {ResponderRead, ResponderOpen, ResponderClose} || reread_valid);
 
   always_comb begin
-    told_d    = '0;
-    told_d.qp = step_qp;
+    reply = '0;
     if (tell) begin
-      told_d.reply.over     = step_kind == ResponderRead;
-      told_d.reply.all      = read_valid || !reread_valid;
-      told_d.reply.end_psn  = reread.end_psn;
-      told_d.reply.response = read;
-      if (step_kind == ResponderRead) told_d.reply.all = read_valid;
-      else told_d.reply.response.psn = reread.first_psn;
+      reply.over     = step_kind == ResponderRead;
+      reply.all      = read_valid || !reread_valid;
+      reply.end_psn  = reread.end_psn;
+      reply.response = read;
+      if (step_kind == ResponderRead) reply.all = read_valid;
+      else reply.response.psn = reread.first_psn;
     end
   end
 
   always_ff @(posedge clk_responder) begin
     if (rst_i) tell_q <= '0;
-    else tell_q <= {tell_q[0], tell};
+    else tell_q <= {tell_q[0], left_tells};
   end
 
   always_ff @(posedge clk_responder) begin
-    if (tell) told_q[0] <= told_d;
+    if (left_tells) told_q[0] <= '{qp: left_qp, reply: left.reply};
     if (tell_q[0]) told_q[1] <= told_q[0];
   end
 
@@ -733,16 +835,19 @@ module receive_engine
       .count_o(replies)
   );
 
-  assign replies_idle = !tell && tell_q == '0 && replies == '0;
+  assign replies_idle = !left_tells && tell_q == '0 && replies == '0;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Answers
 
-  logic answers_idle, answer_valid;
+  logic answers_idle, answer_valid, left_granted;
 
-  assign answer_valid = response_valid && !barred[step_qp] && !(bars && refused_q[1].qp == step_qp);
+  // An answer of a QP that is closed meanwhile is discarded, too.
+  assign left_granted = left_valid && left.granted;
+  assign answer_valid = left.response_valid && !barred[left_qp] && !(bars && refused_q[1].qp == left_qp) &&
+      !(translating_i && discard_i && command_qp_i == left_qp);
 
-  assign behind_read  = sending_i[grant_qp];
+  assign behind_read = sending_i[grant_qp];
 
   answer_scheduler #(
       .Qps(Qps)
@@ -757,10 +862,10 @@ module receive_engine
       .grant_qp_o      (grant_qp),
       .grant_ready_i   (grant[FromGrant] && event_ready),
       .grant_drop_i    (behind_read),
-      .step_valid_i    (step_valid && step_kind == ResponderGrant),
-      .step_qp_i       (step_qp),
+      .step_valid_i    (left_granted),
+      .step_qp_i       (left_qp),
       .response_valid_i(answer_valid),
-      .response_i      (response),
+      .response_i      (left.response),
       .head_o          (answer_o),
       .head_qp_o       (answer_qp_o),
       .head_response_o (answer_response_o),
@@ -790,17 +895,21 @@ module receive_engine
     event_o[CountRecvRefused] = step_valid && step_kind == ResponderPost &&
         step_note inside {ResponderRefusedFull, ResponderRefusedState};
     event_o[CountLocalAccess] = refused;
-    if (step_valid && step_kind == ResponderGrant && answer_valid) begin
+    if (left_granted && answer_valid) begin
       event_o[CountAnswersOut] = 1'b1;
-      event_o[CountNaksOut]    = response.syndrome == SyndromeSequence;
-      event_o[CountRnrNaksOut] = response.syndrome[7:5] == SyndromeRnr[7:5];
+      event_o[CountNaksOut]    = left.response.syndrome == SyndromeSequence;
+      event_o[CountRnrNaksOut] = left.response.syndrome[7:5] == SyndromeRnr[7:5];
     end
-    if (read_valid) event_o[CountAnswersOut] = 1'b1;
+    event_o[CountTranslationHits]   = hit;
+    event_o[CountTranslationMisses] = miss;
+    for (int unsigned c = 0; c < 8; c++)
+    event_o[32'(CountTranslationStalled0)+c] = stalled && stalled_class == class_t'(c);
+    if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 &&
-      !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle;
+      !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle && resolve_idle && translator_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks
@@ -809,7 +918,7 @@ module receive_engine
       .clk_i,
       .enable_i(rst_i || wish != '0 || offer || reacting || landing_valid_i || parts_move || !responder_idle ||
           carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 || atomic_valid ||
-          writer_moves || !answers_idle || !replies_idle),
+          writer_moves || !answers_idle || !replies_idle || !resolve_idle || !translator_idle),
       .clk_o(clk_responder)
   );
 

@@ -72,6 +72,16 @@ package nic_pkg;
     logic [47:0] length;
   } region_t;
 
+  // Numbers of page table entries: all tables of a host, one behind the other
+  typedef logic [39:0] entry_number_t;
+
+  // Page table of a region: an entry for each page that the region touches
+  typedef struct packed {
+    logic          translated;  // else its translations are on chip
+    logic [3:0]    page;        // size of its pages: 4 KiB, doubled so often, up to 9 times
+    entry_number_t first;       // number of its first entry
+  } table_t;
+
   // Verdict on a received frame
   typedef enum logic [3:0] {
     FateControl   = 4'd0,   // PFC, PAUSE: to pfc_rx
@@ -159,6 +169,20 @@ package nic_pkg;
     psn_t           end_psn;   // withdrawal: behind the READ that is asked again
     read_response_t response;  // withdrawal: its first PSN
   } reply_t;
+
+  // All that a step of the responder, or a landing beside it, leaves to others, without the QPs
+  typedef struct packed {
+    logic      work_valid;      // of the work's QP; all else is of the step's
+    work_off_t work;
+    refusal_t  refusal;         // where the responder goes back to if the work is refused; `remote` is not known yet
+    logic      unbars;          // REFUSE
+    logic      tells;
+    reply_t    reply;
+    logic      granted;         // GRANT
+    logic      answers;         // and there is no work
+    logic      response_valid;
+    response_t response;
+  } left_t;
 
   // DMA read
   typedef struct packed {

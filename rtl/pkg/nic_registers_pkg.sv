@@ -69,6 +69,9 @@ package nic_registers_pkg;
   localparam address_t AddressRegionRights = 16'h190;
   localparam address_t AddressRegionCommand = 16'h194;
   localparam address_t AddressRegionBusy = 16'h198;
+  localparam address_t AddressRegionTableLow = 16'h19C;
+  localparam address_t AddressRegionTable = 16'h1A8;
+  localparam address_t AddressTranslation = 16'h1AC;
   localparam address_t AddressBytesInHigh = 16'h1A0;
   localparam address_t AddressBytesOutHigh = 16'h1A4;
   localparam address_t AddressCounters = 16'h400;
@@ -149,6 +152,13 @@ package nic_registers_pkg;
     logic region_valid;
     logic region_remote_read;
     logic region_remote_atomic;
+    logic [31:0] region_table_low;
+    logic [7:0] region_table_high;
+    logic [3:0] region_page;
+    logic region_translated;
+    logic translation_on;
+    logic translation_ahead;
+    logic [3:0] translation_sets;
   } nic_settings_t;
 
   localparam nic_settings_t SettingsReset = '{
@@ -226,7 +236,14 @@ package nic_registers_pkg;
       region_remote_write: 1'h0,
       region_valid: 1'h0,
       region_remote_read: 1'h0,
-      region_remote_atomic: 1'h0
+      region_remote_atomic: 1'h0,
+      region_table_low: 32'h0,
+      region_table_high: 8'h0,
+      region_page: 4'h0,
+      region_translated: 1'h0,
+      translation_on: 1'h0,
+      translation_ahead: 1'h0,
+      translation_sets: 4'h0
   };
 
   // The settings after a write. Bits that do not exist are ignored, as is a write to anything else.
@@ -355,6 +372,17 @@ package nic_registers_pkg;
         settings.region_valid = data[10];
         settings.region_remote_read = data[11];
         settings.region_remote_atomic = data[12];
+      end
+      16'h19C: settings.region_table_low = data;
+      16'h1A8: begin
+        settings.region_table_high = data[7:0];
+        settings.region_page = data[11:8];
+        settings.region_translated = data[12];
+      end
+      16'h1AC: begin
+        settings.translation_on = data[0];
+        settings.translation_ahead = data[1];
+        settings.translation_sets = data[11:8];
       end
       default: ;
     endcase
@@ -487,12 +515,23 @@ package nic_registers_pkg;
         data[11]  = settings.region_remote_read;
         data[12]  = settings.region_remote_atomic;
       end
+      16'h19C: data = settings.region_table_low;
+      16'h1A8: begin
+        data[7:0]  = settings.region_table_high;
+        data[11:8] = settings.region_page;
+        data[12]   = settings.region_translated;
+      end
+      16'h1AC: begin
+        data[0] = settings.translation_on;
+        data[1] = settings.translation_ahead;
+        data[11:8] = settings.translation_sets;
+      end
       default: ;
     endcase
     return data;
   endfunction
 
-  localparam int unsigned Counters = 47;
+  localparam int unsigned Counters = 57;
 
   typedef enum logic [5:0] {
     CountFramesIn = 6'd0,
@@ -541,7 +580,17 @@ package nic_registers_pkg;
     CountWithdrawn = 6'd43,
     CountDropAddress = 6'd44,
     CountDropVlan = 6'd45,
-    CountImpliedNaks = 6'd46
+    CountImpliedNaks = 6'd46,
+    CountTranslationHits = 6'd47,
+    CountTranslationMisses = 6'd48,
+    CountTranslationStalled0 = 6'd49,
+    CountTranslationStalled1 = 6'd50,
+    CountTranslationStalled2 = 6'd51,
+    CountTranslationStalled3 = 6'd52,
+    CountTranslationStalled4 = 6'd53,
+    CountTranslationStalled5 = 6'd54,
+    CountTranslationStalled6 = 6'd55,
+    CountTranslationStalled7 = 6'd56
   } counter_e;
 
 endpackage

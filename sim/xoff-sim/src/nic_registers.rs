@@ -218,6 +218,24 @@ pub const REGION_REMOTE_ATOMIC_LOW: u32 = 12;
 pub const REGION_COMMAND: u16 = 0x194;
 /// 1 while memory may still be written that only a region before the last region command permits.
 pub const REGION_BUSY: u16 = 0x198;
+/// Region window: number of the first entry of its page table, low 32 bits.
+pub const REGION_TABLE_LOW: u16 = 0x19c;
+/// Region window: its page table.
+pub const REGION_TABLE: u16 = 0x1a8;
+/// High 8 bits of the first entry's number. Lowest of its 8 bits in [`REGION_TABLE`].
+pub const REGION_TABLE_HIGH_LOW: u32 = 0;
+/// Size of its pages, 0: 4 KiB, each more doubles it, 9: 2 MiB. Lowest of its 4 bits in [`REGION_TABLE`].
+pub const REGION_PAGE_LOW: u32 = 8;
+/// It has a page table; else its translations are on chip. Lowest of its 1 bits in [`REGION_TABLE`].
+pub const REGION_TRANSLATED_LOW: u32 = 12;
+/// Translation of addresses; SLVERR while a QP is open. Turning it on empties the cache and forgets all tables.
+pub const TRANSLATION: u16 = 0x1ac;
+/// Regions may have page tables. Lowest of its 1 bits in [`TRANSLATION`].
+pub const TRANSLATION_ON_LOW: u32 = 0;
+/// Packets behind one that waits for page table entries are looked up meanwhile; else it stops receive as a whole. Lowest of its 1 bits in [`TRANSLATION`].
+pub const TRANSLATION_AHEAD_LOW: u32 = 1;
+/// Binary logarithm of the sets of the cache that are used, 0 to 9. Lowest of its 4 bits in [`TRANSLATION`].
+pub const TRANSLATION_SETS_LOW: u32 = 8;
 /// High 32 bits of counter bytes_in, as of the last read of its low ones.
 pub const BYTES_IN_HIGH: u16 = 0x1a0;
 /// High 32 bits of counter bytes_out, likewise.
@@ -316,6 +334,26 @@ pub const DROP_ADDRESS: u16 = 0x4b0;
 pub const DROP_VLAN: u16 = 0x4b4;
 /// Counter: READ responses that were missing, which made a QP go back.
 pub const IMPLIED_NAKS: u16 = 0x4b8;
+/// Counter: pages of packets whose translation the cache had.
+pub const TRANSLATION_HITS: u16 = 0x4bc;
+/// Counter: pages of packets that waited for theirs from the host's memory.
+pub const TRANSLATION_MISSES: u16 = 0x4c0;
+/// Counter: cycles for which a packet of class 0 that was next waited for translations.
+pub const TRANSLATION_STALLED_0: u16 = 0x4c4;
+/// Counter: cycles for which a packet of class 1 that was next waited for translations.
+pub const TRANSLATION_STALLED_1: u16 = 0x4c8;
+/// Counter: cycles for which a packet of class 2 that was next waited for translations.
+pub const TRANSLATION_STALLED_2: u16 = 0x4cc;
+/// Counter: cycles for which a packet of class 3 that was next waited for translations.
+pub const TRANSLATION_STALLED_3: u16 = 0x4d0;
+/// Counter: cycles for which a packet of class 4 that was next waited for translations.
+pub const TRANSLATION_STALLED_4: u16 = 0x4d4;
+/// Counter: cycles for which a packet of class 5 that was next waited for translations.
+pub const TRANSLATION_STALLED_5: u16 = 0x4d8;
+/// Counter: cycles for which a packet of class 6 that was next waited for translations.
+pub const TRANSLATION_STALLED_6: u16 = 0x4dc;
+/// Counter: cycles for which a packet of class 7 that was next waited for translations.
+pub const TRANSLATION_STALLED_7: u16 = 0x4e0;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -349,7 +387,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 47] = [
+pub const COUNTERS: [Counter; 57] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -397,6 +435,16 @@ pub const COUNTERS: [Counter; 47] = [
     Counter::new("drop_address", DROP_ADDRESS, false),
     Counter::new("drop_vlan", DROP_VLAN, false),
     Counter::new("implied_naks", IMPLIED_NAKS, false),
+    Counter::new("translation_hits", TRANSLATION_HITS, false),
+    Counter::new("translation_misses", TRANSLATION_MISSES, false),
+    Counter::new("translation_stalled_0", TRANSLATION_STALLED_0, false),
+    Counter::new("translation_stalled_1", TRANSLATION_STALLED_1, false),
+    Counter::new("translation_stalled_2", TRANSLATION_STALLED_2, false),
+    Counter::new("translation_stalled_3", TRANSLATION_STALLED_3, false),
+    Counter::new("translation_stalled_4", TRANSLATION_STALLED_4, false),
+    Counter::new("translation_stalled_5", TRANSLATION_STALLED_5, false),
+    Counter::new("translation_stalled_6", TRANSLATION_STALLED_6, false),
+    Counter::new("translation_stalled_7", TRANSLATION_STALLED_7, false),
 ];
 
 /// A word of settings: it can be written, and reads as it was written.
@@ -424,7 +472,7 @@ impl Setting {
 }
 
 /// All words of settings.
-pub const SETTINGS: [Setting; 84] = [
+pub const SETTINGS: [Setting; 87] = [
     Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
     Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
     Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
@@ -509,4 +557,7 @@ pub const SETTINGS: [Setting; 84] = [
     Setting::new("region_length_low", 0x188, 0xffffffff, 0x0),
     Setting::new("region_length_high", 0x18c, 0xffff, 0x0),
     Setting::new("region_rights", 0x190, 0x1fff, 0x0),
+    Setting::new("region_table_low", 0x19c, 0xffffffff, 0x0),
+    Setting::new("region_table", 0x1a8, 0x1fff, 0x0),
+    Setting::new("translation", 0x1ac, 0xf03, 0x0),
 ];

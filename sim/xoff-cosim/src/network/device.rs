@@ -17,6 +17,7 @@ use xoff_sim::wire::Psn;
 
 pub use xoff_network::endpoint::{Created, HostSetup, Limits};
 
+use super::page_tables::PageTables;
 use crate::units::{Rest, UnitError};
 
 /// Input pins of a device's top.
@@ -290,6 +291,18 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// its key, if it can.
     fn permit(&mut self, _index: u16, _rights: ReadRights) -> Option<(Region, u32)> {
         None
+    }
+
+    /// Has the NIC translate addresses, with page tables of the regions that are created from now on. Called before the
+    /// first QP is created, for a device that does it.
+    fn translate(&mut self, _tables: PageTables) {}
+
+    /// The NIC was reset: what it has asked for is not delivered any more.
+    fn was_reset(&mut self) {}
+
+    /// Whether the NIC translates addresses, and counts what that costs in its counters.
+    fn translates(&self) -> bool {
+        false
     }
 
     /// The result of `create`, once it is done.

@@ -5,10 +5,12 @@
 //! | [`device`] | [`Device`] and [`Driver`]: the pins of a NIC top, and the software around it |
 //! | [`rtl_host`] | [`RtlHost`]: a verilated NIC with MACs, driver and host |
 //! | [`xoff_nic`] | [`XoffNic`]: the driver of `rtl/nic` |
+//! | [`page_tables`] | [`PageTables`](page_tables::PageTables): page tables of a host whose NIC translates addresses |
 //! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
 
 pub mod arp;
 pub mod device;
+pub mod page_tables;
 pub mod rtl_host;
 #[cfg(test)]
 mod started;

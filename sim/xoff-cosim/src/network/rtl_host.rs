@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use verilated::{Model as _, Settings};
-use xoff_network::endpoint::{Kind, NOT_SAVED};
+use xoff_network::endpoint::{Kind, NOT_SAVED, TranslationCost};
 use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
@@ -20,6 +20,7 @@ use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
+use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
@@ -27,6 +28,7 @@ use super::device::{
     BringUp, Created, Device, DeviceModel as _, Driver, Edge, Framing, HostSetup, Inputs, Outputs,
     Pauses, PortShape, Receive, Seen, Transmit, broken,
 };
+use super::page_tables::PageTables;
 use super::xoff_nic::XoffNic;
 
 use crate::units::{Skip, UnitError};
@@ -73,7 +75,16 @@ pub fn kind<D: Driver>() -> Kind {
                 time: Cycles(0),
             };
             let node = RtlHost::<D>::with_setup(config, told, host);
-            Ok(Box::new(node.map_err(EndpointError::new)?))
+            let mut node = node.map_err(EndpointError::new)?;
+            if let Some(translation) = setup.translation {
+                let seed = Seed(setup.seed).derive(&[1]);
+                let tables = PageTables::new(translation, &told.clock, seed);
+                let tables = tables
+                    .map_err(|what| EndpointError::new(broken(&told.name, Cycles(0), &what)))?;
+                node.driver_mut().translate(tables);
+                node.settled().map_err(EndpointError::new)?;
+            }
+            Ok(Box::new(node))
         },
         restore: |saved| Ok(Box::new(RtlHost::<D>::restore(saved)?)),
     }
@@ -313,6 +324,7 @@ impl<D: Driver> RtlHost<D> {
         }
         D::Device::reset(&mut self.pins_in, false);
         self.state.host.nic_was_reset();
+        self.state.driver.was_reset();
         self.state.skip.wake();
         Ok(())
     }
@@ -689,6 +701,18 @@ impl<D: Driver> Endpoint for RtlHost<D> {
         {
             self.host_mut().permit_reads(&region, key);
         }
+    }
+
+    fn translation(&self) -> Option<TranslationCost> {
+        let count = |register| self.state.seen.counters.get(register);
+        let period = self.config.clock.period;
+        self.state.driver.translates().then(|| TranslationCost {
+            hits: count(reg::TRANSLATION_HITS),
+            misses: count(reg::TRANSLATION_MISSES),
+            stalled: std::array::from_fn(|class| {
+                period * count(reg::TRANSLATION_STALLED_0 + 4 * class as u16)
+            }),
+        })
     }
 
     fn counters(&self) -> &NicCounters {

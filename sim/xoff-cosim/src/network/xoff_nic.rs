@@ -20,6 +20,7 @@ use super::device::{
     BringUp, Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses,
     PortShape, Receive, Transmit,
 };
+use super::page_tables::PageTables;
 use crate::units::axi_lite::{AxiLite, Response};
 use crate::units::verbs::{put_recv, put_work, take_completion};
 use crate::units::{Rest, beat};
@@ -118,6 +119,8 @@ pub struct XoffNic {
     regions: BTreeMap<u16, Region>,
     /// DCQCN's values of QPs that were opened before simulated time started.
     first_rates: BTreeMap<u16, DcqcnValues>,
+    /// If the NIC translates addresses.
+    tables: Option<PageTables>,
 }
 
 /// Rate, α, and whether the QP is limited to the rate.
@@ -154,8 +157,37 @@ impl XoffNic {
 
     /// Registers a region at an index of the table and returns its key.
     pub fn register(&mut self, index: u16, region: &Region) -> u32 {
-        self.writes(region.writes(index));
+        self.register_with(index, region, ReadRights::default())
+    }
+
+    /// The same, with what READs and atomics may do.
+    fn register_with(&mut self, index: u16, region: &Region, rights: ReadRights) -> u32 {
+        self.map(index, region);
+        self.writes(region.writes_with(index, rights));
         region.key(index)
+    }
+
+    /// Writes the page table of a region that is about to be registered at an index, if the NIC translates. Returns the
+    /// register writes.
+    pub fn map(&mut self, index: u16, region: &Region) -> Vec<Write> {
+        let table = (self.tables.as_mut()).map_or(vec![], |tables| tables.map(index, region));
+        self.writes(table.clone());
+        self.wait_for_tables();
+        table
+    }
+
+    /// Waits until what the NIC knows of a region that was registered or removed is forgotten, if it translates. No
+    /// other region is registered before.
+    pub fn wait_for_tables(&mut self) {
+        if self.tables.is_some() {
+            self.axi.wait_for(reg::REGION_BUSY.into(), 0);
+        }
+    }
+
+    /// Frees the page that has an address of the region at an index, although it is registered. Returns whether it was
+    /// there. A packet that needs it ends its QP, unless the NIC has its translation.
+    pub fn free_page(&mut self, index: u16, va: u64) -> bool {
+        (self.tables.as_mut()).is_some_and(|tables| tables.free(index, va))
     }
 
     /// The register interface. Accesses queued here are performed in simulated time, or before it starts.
@@ -182,6 +214,7 @@ impl XoffNic {
             first_rates: BTreeMap::new(),
             created: BTreeMap::new(),
             regions: BTreeMap::new(),
+            tables: None,
         };
         this.writes(writes);
         this
@@ -258,8 +291,23 @@ impl Driver for XoffNic {
 
     fn permit(&mut self, index: u16, rights: ReadRights) -> Option<(Region, u32)> {
         let region = *self.regions.get(&index)?;
-        self.writes(region.writes_with(index, rights));
-        Some((region, region.key(index)))
+        Some((region, self.register_with(index, &region, rights)))
+    }
+
+    fn translate(&mut self, tables: PageTables) {
+        let (register, word) = tables.on();
+        self.axi.write(register.into(), word);
+        self.tables = Some(tables);
+    }
+
+    fn was_reset(&mut self) {
+        if let Some(tables) = &mut self.tables {
+            tables.was_reset();
+        }
+    }
+
+    fn translates(&self) -> bool {
+        self.tables.is_some()
     }
 
     fn created(&self, index: u16) -> Option<Created> {
@@ -297,6 +345,10 @@ impl Driver for XoffNic {
         if let Some(original) = original {
             pins.original_i = original;
         }
+        let come = self.tables.as_mut().and_then(|tables| tables.come(now));
+        pins.entry_ready_i = 1;
+        pins.entry_come_i = come.is_some().into();
+        pins.entry_there_i = come.unwrap_or(false).into();
         let data = host.data(now);
         pins.data_valid_i = data.is_some().into();
         if let Some(DataBeat { tag, bytes, last }) = data {
@@ -359,6 +411,13 @@ impl Driver for XoffNic {
             };
             host.take_atomic(now, &request)?;
         }
+        if out.entry_valid_o & pins.entry_ready_i != 0 {
+            let number = out.entry_number_o;
+            let tables = (self.tables.as_mut()).ok_or_else(|| {
+                format!("a read of page table entry {number}: there are no tables")
+            })?;
+            tables.read(now, number, host)?;
+        }
         self.sample_registers(out)?;
         seen.counters.events(out.event_o);
         seen.pauses.set(out.paused_o, edge.time);
@@ -368,8 +427,9 @@ impl Driver for XoffNic {
     }
 
     fn next_event(&self, host: &Host) -> Option<Cycles> {
+        let come = self.tables.as_ref().and_then(PageTables::next_event);
         match self.axi.idle() {
-            true => host.next_event(),
+            true => host.next_event().into_iter().chain(come).min(),
             false => Some(Cycles(0)),
         }
     }

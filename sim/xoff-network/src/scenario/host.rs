@@ -104,7 +104,7 @@ pub struct HostSettings {
     pub tcp: TcpSettings,
     /// Most READs and atomics of a QP that are not answered, in each direction, 1 to 128. An RTL NIC has 16 at most.
     pub max_rd_atomic: u16,
-    /// Page tables and their cache, of model NICs; without it all translations are on chip.
+    /// Page tables and their cache, of model and RTL NICs; without it all translations are on chip.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub translation: Option<TranslationSettings>,
     /// Latency between NIC and host memory, one way.

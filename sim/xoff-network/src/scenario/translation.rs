@@ -27,8 +27,9 @@ pub struct TranslationSettings {
     pub sets: Option<u32>,
     /// Most entries that are read over the bus at the same time, 1 to 256.
     pub misses: u32,
-    /// What a miss of a received packet stops: `receive` as a whole, or the `part` of the receive buffer with the
-    /// packet's class. One of a packet that is sent stops its class.
+    /// What a miss of a received packet stops: `receive` as a whole; in model NICs it may be the `part` of the receive
+    /// buffer with the packet's class alone; in RTL NICs what comes `behind` it, of which the misses are read meanwhile.
+    /// One of a packet that is sent stops its class; RTL NICs have the translations of what they send.
     pub stall: StallScope,
     /// A miss takes up to so much longer, drawn for each, 0 to 1 ms: memory that others use, too.
     pub jitter: Duration,
@@ -172,19 +173,40 @@ impl Scenario {
         }
         for entry in &self.hosts {
             let settings = self.settings_of(entry);
-            if settings.translation.is_none() || settings.nic == NicKind::Model {
+            let Some(translation) = &settings.translation else {
                 continue;
-            }
-            let problem = format!(
-                "the NIC '{}' of {} has no cache of translations; nic = \"model\" has one",
-                settings.nic.name(),
-                entry.name
-            );
+            };
             let place = match entry.translation {
                 Some(_) => format!("hosts.{}.translation", entry.name),
                 None => "host.translation".into(),
             };
-            found.push(issue(place, problem));
+            match settings.nic {
+                NicKind::Model if translation.stall == StallScope::Behind => {
+                    let problem =
+                        "behind: a miss of a model NIC stops `receive` as a whole, or its `part`";
+                    found.push(issue(format!("{place}.stall"), problem));
+                }
+                NicKind::Model => {}
+                NicKind::Rtl => {
+                    found.extend((self.flows.iter()).filter(|flow| flow.touched).map(|flow| {
+                        let problem =
+                            format!("the RTL NIC of {} begins with an empty cache", entry.name);
+                        issue(format!("flows.{}.touched", flow.name), problem)
+                    }));
+                    let config = translation.config().ok();
+                    if let Some(Err(Wrong { key, message })) = config.map(|it| it.check_rtl()) {
+                        found.push(issue(format!("{place}.{key}"), message));
+                    }
+                }
+                NicKind::Tcp | NicKind::Custom(_) => {
+                    let problem = format!(
+                        "the NIC '{}' of {} has no cache of translations; those of \"rtl\" and \"model\" have one",
+                        settings.nic.name(),
+                        entry.name
+                    );
+                    found.push(issue(place, problem));
+                }
+            }
         }
         found
     }

@@ -29,6 +29,7 @@
 //! | [`line_rate`] | smallest frames, many flows, losses: the wire stays full |
 //! | [`fixture`] | the pair, work for it, and checks of the results |
 //! | [`time`] | the time wraps |
+//! | [`translation`] | page tables, and the cache of their entries |
 //! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
@@ -65,6 +66,7 @@ mod stalled;
 mod standard;
 mod time;
 mod timers;
+mod translation;
 mod verdict;
 mod waves;
 mod withdrawn;

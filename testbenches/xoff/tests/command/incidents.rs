@@ -177,7 +177,7 @@ fn ecmp() {
 
 #[test]
 fn slow_receiver() {
-    let all = ["base", "dynamic", "pages", "beyond"];
+    let all = ["base", "dynamic", "pages", "beyond", "rtl"];
     variants("slow-receiver", &all.map(|variant| (variant, &[][..])));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::Simulation;
 use crate::endpoint::Endpoints;
-use crate::scenario::Scenario;
+use crate::scenario::{NicKind, Scenario};
 
 const PAIR: &str = r#"
 title = "pair"
@@ -99,9 +99,44 @@ fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
 fn nics_without_a_cache_are_named() {
     let mut scenario = read("[host.translation]");
     scenario.check().unwrap();
-    scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
+    scenario.hosts[1].nic = Some(NicKind::Custom("mine".into()));
     assert_eq!(
         scenario.check().unwrap_err().to_string(),
-        "host.translation: the NIC 'rtl' of b has no cache of translations; nic = \"model\" has one"
+        "host.translation: the NIC 'mine' of b has no cache of translations; those of \"rtl\" and \"model\" have one"
     );
+}
+
+#[test]
+fn what_the_rtl_cannot_be_set_to_is_named() {
+    let said = |more: &str| {
+        let mut scenario = read(&format!("[host.translation]\n{more}"));
+        scenario.hosts[1].nic = Some(NicKind::Rtl);
+        scenario.check().map_err(|issues| issues.to_string())
+    };
+    said("entries = 4").unwrap();
+    said("page = \"2MiB\"").unwrap();
+    assert_eq!(
+        read("[host.translation]\nstall = \"behind\"")
+            .check()
+            .unwrap_err()
+            .to_string(),
+        "host.translation.stall: behind: a miss of a model NIC stops `receive` as a whole, or its `part`"
+    );
+    for (more, message) in [
+        (
+            "entries = 12",
+            "host.translation.entries: 12 in 3 sets: the RTL NIC has sets of 4 and uses 1 to 512 of them, a power of two, \
+             such as 2048 entries in 512 sets",
+        ),
+        (
+            "misses = 4",
+            "host.translation.misses: 4: the RTL NIC has 8",
+        ),
+        (
+            "stall = \"part\"",
+            "host.translation.stall: part: a miss of the RTL NIC stops `receive` as a whole, or what comes `behind` it",
+        ),
+    ] {
+        assert_eq!(said(more).unwrap_err(), message);
+    }
 }

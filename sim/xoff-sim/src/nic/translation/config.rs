@@ -74,6 +74,8 @@ pub enum StallScope {
     /// All of receive, as in the NIC of SIGCOMM 2016, section 4.4.
     #[default]
     Receive,
+    /// What comes behind it, in order; but that is looked up meanwhile. Of RTL NICs alone.
+    Behind,
 }
 
 /// Settings of translation.
@@ -161,6 +163,48 @@ impl TranslationConfig {
             return wrong("misses", format!("{misses}: 1 to {}", Self::MOST_MISSES));
         }
         Ok(())
+    }
+
+    /// Sets of the cache of `rtl/nic`, of [`RTL_WAYS`](Self::RTL_WAYS) entries. As many of them are used as is said.
+    pub const RTL_SETS: u32 = 512;
+    /// Entries of a set of `rtl/nic`.
+    pub const RTL_WAYS: u32 = 4;
+    /// Most reads of tables that `rtl/nic` has under way.
+    pub const RTL_MISSES: u32 = 8;
+
+    /// Checks that `rtl/nic` can be set to it.
+    ///
+    /// # Errors
+    ///
+    /// The first setting that it has not.
+    pub fn check_rtl(&self) -> Result<(), Wrong> {
+        self.check()?;
+        let wrong = |key, message| Err(Wrong { key, message });
+        let (most, ways) = (Self::RTL_SETS, Self::RTL_WAYS);
+        if !self.sets.is_power_of_two() || self.sets > most || self.ways() != ways {
+            let message = format!(
+                "{} in {} sets: the RTL NIC has sets of {ways} and uses 1 to {most} of them, a power of two, such as {} \
+                 entries in {most} sets",
+                self.entries,
+                self.sets,
+                most * ways
+            );
+            return wrong("entries", message);
+        }
+        if self.misses != Self::RTL_MISSES {
+            return wrong(
+                "misses",
+                format!("{}: the RTL NIC has {}", self.misses, Self::RTL_MISSES),
+            );
+        }
+        match self.stall {
+            StallScope::Receive | StallScope::Behind => Ok(()),
+            StallScope::Part => wrong(
+                "stall",
+                "part: a miss of the RTL NIC stops `receive` as a whole, or what comes `behind` it"
+                    .into(),
+            ),
+        }
     }
 
     /// A number of sets that fits so many entries: with 4 entries a set if that is possible, else with one.

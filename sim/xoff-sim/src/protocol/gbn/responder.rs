@@ -319,9 +319,9 @@ impl ResponderQp {
             ResponderEvent::Fail if self.context.state == QpState::Ready => {
                 self.context.state = QpState::Error;
                 self.context.status = Status::Flushed;
-                let reads = &mut self.context.reads;
-                if reads.wait() {
-                    // An ACK would go past the READs that are not answered.
+                // An answer would go past the READs that are not answered.
+                self.context.silent = self.context.reads.wait();
+                if self.context.silent {
                     self.context.owed = Owed::None;
                 }
                 let reads = &mut self.context.reads;
@@ -513,6 +513,7 @@ impl ResponderQp {
             ),
         };
         context.state = QpState::Error;
+        context.silent = false;
         context.owe_nak(Syndrome::nak(code));
         context.status = status;
         ResponderStep {
@@ -526,16 +527,19 @@ impl ResponderQp {
         let context = &mut self.context;
         match context.state {
             QpState::Closed => return ResponderNote::Ignored.into(),
-            QpState::Ready => context.status = Status::Flushed,
+            QpState::Ready => (context.status, context.silent) = (Status::Flushed, false),
             QpState::Error => {}
         }
         context.state = QpState::Error;
         context.expected_psn = refusal.psn;
         context.msn = refusal.msn;
-        context.owe_nak(Syndrome::nak(match refusal.remote {
-            true => NakCode::RemoteAccessError,
-            false => NakCode::RemoteOperationalError,
-        }));
+        // It would go past READs that FAIL has dropped.
+        if !context.silent {
+            context.owe_nak(Syndrome::nak(match refusal.remote {
+                true => NakCode::RemoteAccessError,
+                false => NakCode::RemoteOperationalError,
+            }));
+        }
         ResponderStep {
             walk: true,
             ..ResponderNote::Unwritable.into()

@@ -180,6 +180,9 @@ fn run(seed: u64, head: &Head, events: &[Event], skip: bool) -> Result<(Pair, Bi
     for (_, completion) in bench.pair.completions.iter().flatten() {
         bins::completion(&mut bins, completion);
     }
+    for side in 0..2 {
+        bins::translations(&mut bins, head, bench.pair.host(side).counters());
+    }
     Ok((bench.pair, bins))
 }
 

@@ -1,6 +1,8 @@
 //! What happens to two NICs, observed at events, at the path between them and in their completions.
 
 use xoff_sim::host::Stalled;
+use xoff_sim::nic::NicCounters;
+use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Completion, Status, mtu_bytes};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
@@ -114,6 +116,16 @@ axis! {
     }
 }
 
+axis! {
+    /// What a page table entry that is missing stops.
+    pub enum Waits, "a miss stops" { Receive "all of receive", Behind "what is behind it" }
+}
+
+axis! {
+    /// A page table entry that a packet needs.
+    pub enum Entry, "entry" { Hit "in the cache", Miss "read from the host" }
+}
+
 /// Messages that are asked for.
 pub static MESSAGES: Group<(Message, Length)> = Group {
     name: "messages",
@@ -177,10 +189,38 @@ pub static ENDS: Group<(Half, Ends)> = Group {
     },
 };
 
+/// Translations.
+pub static TRANSLATIONS: Group<(Waits, Entry)> = Group {
+    name: "translations",
+    counts: "pages of packets",
+    unreachable: |_| None,
+};
+
 /// The groups.
 pub const GROUPS: Groups = &[
-    &MESSAGES, &SETTINGS, &PACKETS, &CONTROLS, &STALLS, &PAUSES, &ENDS,
+    &MESSAGES,
+    &SETTINGS,
+    &PACKETS,
+    &CONTROLS,
+    &STALLS,
+    &PAUSES,
+    &ENDS,
+    &TRANSLATIONS,
 ];
+
+/// Counts what translation met in a NIC.
+pub fn translations(bins: &mut Bins, head: &Head, counters: &NicCounters) {
+    let waits = match head.ahead() {
+        false => Waits::Receive,
+        true => Waits::Behind,
+    };
+    for (entry, counter) in [
+        (Entry::Hit, reg::TRANSLATION_HITS),
+        (Entry::Miss, reg::TRANSLATION_MISSES),
+    ] {
+        (0..counters.get(counter)).for_each(|_| bins.hit(&TRANSLATIONS, (waits, entry)));
+    }
+}
 
 fn pfc(head: &Head) -> Pfc {
     match head.pfc {

@@ -71,7 +71,8 @@ impl Causes {
                 && [drops, flips, doubles, late, forged] == [0; 5],
             reopened: false,
             withdrawn: false,
-            held: false,
+            // What waits for translations holds receive as a host that stalls does.
+            held: head.translation != 0,
             late_buffer: false,
         }
     }

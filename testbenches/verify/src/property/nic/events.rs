@@ -77,9 +77,20 @@ pub struct Head {
     /// Seed of addresses, QP numbers, keys, tags, first PSNs and class maps; 0: plain ones.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub values: u64,
+    /// NICs translate addresses, with a cache of so many sets: 1 is 1, each more doubles them; 0: all is on chip. Even
+    /// ones look up what is behind a miss meanwhile.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub translation: u8,
     /// Messages may be READs and atomics: there is memory for them.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub reads: bool,
+}
+
+impl Head {
+    /// Whether NICs look up what is behind a miss.
+    pub const fn ahead(&self) -> bool {
+        self.translation > 0 && self.translation.is_multiple_of(2)
+    }
 }
 
 /// Whether a setting that older cases lack has the value that they have.
@@ -171,7 +182,7 @@ pub enum Event {
 impl Part for Head {
     /// Each setting that a failure may do without, at its plainest.
     fn simpler(&self) -> Vec<Self> {
-        let plainer: [fn(&mut Self); 20] = [
+        let plainer: [fn(&mut Self); 21] = [
             |head| head.twice = false,
             |head| head.path.drops = 0,
             |head| head.path.flips = 0,
@@ -192,6 +203,7 @@ impl Part for Head {
             |head| head.pause = false,
             |head| head.watchdog = false,
             |head| head.values = 0,
+            |head| head.translation = 0,
         ];
         let plainer = plainer.into_iter().filter_map(|change| {
             let mut head = *self;
@@ -212,6 +224,7 @@ impl Part for Head {
             ("rnr_timer", self.rnr_timer.into(), 0..=31),
             ("tags", self.tags.into(), 0..=2),
             ("classes", self.classes.into(), 0..=3),
+            ("translation", self.translation.into(), 0..=10),
             ("requester.reads", requester.reads.into(), 0..=31),
             ("path.drops", path.drops.into(), 0..=1_000),
             ("path.flips", path.flips.into(), 0..=1_000),
@@ -316,6 +329,9 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     if draw.once_in(3) {
         with_reads(&mut history, draw);
     }
+    if draw.once_in(4) {
+        history.head.translation = draw.within(1, 10) as u8;
+    }
     history
 }
 
@@ -366,6 +382,7 @@ pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
             true => draw.bits(),
             false => 0,
         },
+        translation: 0,
         reads: false,
     };
     let mtu = mtu_bytes(requester.mtu);

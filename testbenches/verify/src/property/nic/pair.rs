@@ -6,7 +6,8 @@ use std::net::Ipv4Addr;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use xoff_cosim::network::{RtlHost, RtlHostConfig, XoffNic};
+use xoff_cosim::network::page_tables::PageTables;
+use xoff_cosim::network::{Driver as _, RtlHost, RtlHostConfig, XoffNic};
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_network::{Clocked, Endpoint};
 use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
@@ -15,6 +16,7 @@ use xoff_sim::kernel::{
 };
 use xoff_sim::link::Link;
 use xoff_sim::nic::registers::identity_writes;
+use xoff_sim::nic::translation::TranslationConfig;
 use xoff_sim::nic::{Address, NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work};
@@ -237,6 +239,8 @@ pub struct PairConfig<'a> {
     pub qps: &'a [u16],
     /// Delay from a DMA read to its data.
     pub read_delay: Duration,
+    /// Page tables of all regions, and the NICs' cache of their entries.
+    pub translation: Option<TranslationConfig>,
     /// What the time input of each side's NIC shows at the start.
     pub times: [Cycles; 2],
     /// Record the inputs of the first NIC.
@@ -253,6 +257,7 @@ impl Default for PairConfig<'_> {
             change: &|_, _, _| {},
             qps: &[],
             read_delay: PERIOD * 100,
+            translation: None,
             times: [Cycles(0); 2],
             record: false,
         }
@@ -302,7 +307,15 @@ impl Pair {
                     XoffNic::of(&settings)
                 }
             };
+            if let Some(translation) = config.translation {
+                let seed = Seed(config.seed).derive(&[side as u64]);
+                let tables = PageTables::new(translation, &clock, seed);
+                let tables = tables.expect("settings of rtl/nic");
+                registers[side].extend([tables.on()]);
+                driver.translate(tables);
+            }
             for (index, region) in config.regions {
+                registers[side].extend(driver.map(*index, region));
                 driver.register(*index, region);
                 registers[side].extend(region.writes(*index));
             }
@@ -573,8 +586,12 @@ impl Pair {
             .collect();
         self.registers[side].extend(writes.iter().copied());
         self.update(side, |host| {
+            let driver = host.driver_mut();
             for (address, word) in writes {
-                host.driver_mut().registers().write(address.into(), word);
+                if address == reg::REGION_COMMAND {
+                    driver.wait_for_tables();
+                }
+                driver.registers().write(address.into(), word);
             }
         });
     }
@@ -667,6 +684,9 @@ impl Pair {
         region: &Region,
         rights: ReadRights,
     ) -> Result<(), UnitError> {
+        let table = self.update(side, |host| host.driver_mut().map(index, region));
+        self.registers[side].extend(table);
+        self.settle(side)?;
         for (address, word) in region.writes_with(index, rights) {
             self.write(side, address, word)?;
         }

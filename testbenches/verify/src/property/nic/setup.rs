@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
+use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic::{
     BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, Region, WatchdogSettings,
 };
@@ -139,6 +140,21 @@ impl Setup<'_> {
     /// Index and number of each QP of a side.
     pub fn qpns(self, side: usize) -> impl Iterator<Item = (u16, u32)> {
         (self.indices().into_iter()).map(move |index| (index, self.qpn(side, index)))
+    }
+
+    /// Page tables and cache, if the case has them: misses of random length.
+    fn translation(self) -> Option<TranslationConfig> {
+        let sets = 1 << self.0.translation.checked_sub(1)?;
+        Some(TranslationConfig {
+            entries: TranslationConfig::RTL_WAYS * sets,
+            sets,
+            jitter: PERIOD * 200,
+            stall: match self.0.ahead() {
+                true => StallScope::Behind,
+                false => StallScope::Receive,
+            },
+            ..TranslationConfig::default()
+        })
     }
 
     /// The settings of a NIC.
@@ -382,6 +398,7 @@ impl Setup<'_> {
             change: &|side, index, qp| self.qp(side, index, qp),
             qps: &self.indices(),
             read_delay: PERIOD * u64::from(self.0.read_delay),
+            translation: self.translation(),
             times: [0, 1].map(|side| self.time(side)),
             record: false,
         })?;

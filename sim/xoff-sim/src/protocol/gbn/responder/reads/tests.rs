@@ -199,6 +199,9 @@ fn a_qp_that_fails_answers_what_was_before() {
     }
     assert_eq!((qp.nak(), qp.next()), (None, None));
     assert_eq!(qp.nak(), Some((3, 0x63)));
+    // What FAIL has dropped is not passed by a NAK that comes to be owed later.
+    flushed.step(ResponderEvent::Refuse(refusal));
+    assert_eq!((flushed.next(), flushed.nak()), (None, None));
 }
 
 fn add(n: u32, va: u64) -> Arrival {

@@ -1,0 +1,291 @@
+//! Translation of addresses: page tables in the host's memory, and the cache of their entries (SIGCOMM 2016, section 4.4,
+//! and rtl/nic/README.md). Pages and reads are counted here from addresses and lengths.
+
+use std::collections::BTreeMap;
+
+use crate::fixture::{MTU, SOURCE, Tested, post};
+use xoff_network::Endpoint;
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::translation::{StallScope, TranslationConfig};
+use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
+use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, REGIONS, all, qp};
+
+const PAGE: u64 = 4_096;
+/// Cycles from a read of an entry to the entry.
+const DELAY: u64 = 400;
+
+fn config(sets: u32, stall: StallScope) -> TranslationConfig {
+    TranslationConfig {
+        entries: 4 * sets,
+        sets,
+        stall,
+        ..TranslationConfig::default()
+    }
+}
+
+fn pair(translation: Option<TranslationConfig>, qps: u16) -> Tested {
+    Tested::of(&PairConfig {
+        change: &|side, index, setup| {
+            *setup = qp(side, index);
+            setup.requester.timeout = 0;
+        },
+        qps: &(0..qps).collect::<Vec<_>>(),
+        read_delay: PERIOD * DELAY,
+        translation,
+        ..PairConfig::default()
+    })
+}
+
+/// Posts a WRITE to bytes of the region of side 1.
+fn write(pair: &mut Tested, qp: u16, offset: u64, length: u32) {
+    let work = Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE + offset,
+        remote_va: REGION + offset,
+        remote_key: pair.key[1],
+        ..Work::default()
+    };
+    pair.post(0, qp, work);
+}
+
+/// Runs until so many messages are completed at their sender. Returns their status, and the cycles that it took.
+fn completed(pair: &mut Tested, messages: usize) -> (Vec<Status>, u64) {
+    let begin = pair.now();
+    pair.completions[0].clear();
+    pair.run(60_000, &mut all, |pair| {
+        pair.completions[0].len() == messages
+    });
+    let status = |(_, it): &(u16, xoff_sim::protocol::gbn::Completion)| it.status;
+    let ended = pair.completions[0].iter().map(status).collect();
+    (ended, pair.now() - begin)
+}
+
+/// Hits and misses of side 1 so far.
+fn counted(pair: &mut Tested) -> (u32, u32) {
+    (
+        pair.count(1, reg::TRANSLATION_HITS),
+        pair.count(1, reg::TRANSLATION_MISSES),
+    )
+}
+
+/// Asserts that just these bytes of the region are written, from those of the same offset at the source.
+fn written(pair: &Tested, offsets: &[std::ops::Range<u64>]) {
+    let bytes = offsets.iter().cloned().flatten();
+    let expected: BTreeMap<_, _> = bytes
+        .map(|at| (REGION + at, content(SOURCE + at)))
+        .collect();
+    assert!(pair.memory(1) == expected);
+}
+
+#[test]
+fn each_page_is_read_once() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    // Eight packets in two pages; then one over the end of a page, into the third.
+    write(&mut pair, 0, 0, 8 * MTU);
+    assert_eq!(completed(&mut pair, 1).0, [Status::Success]);
+    assert_eq!(counted(&mut pair), (6, 2));
+    write(&mut pair, 0, 2 * PAGE - 512, MTU);
+    completed(&mut pair, 1);
+    assert_eq!(counted(&mut pair), (7, 3));
+    // Without bytes, and without a page.
+    write(&mut pair, 0, 0, 0);
+    completed(&mut pair, 1);
+    assert_eq!(counted(&mut pair), (7, 3));
+    pair.rest(5_000, &mut all);
+    let stalled: u32 = (0..8)
+        .map(|class| pair.count(1, reg::TRANSLATION_STALLED_0 + 4 * class))
+        .sum();
+    assert!(
+        (3 * DELAY..3 * DELAY + 60).contains(&u64::from(stalled)),
+        "{stalled}"
+    );
+    written(&pair, &[0..2 * PAGE + 512]);
+    pair.pulses_are_counted();
+}
+
+#[test]
+fn the_entry_that_was_used_longest_ago_gives_way() {
+    let mut pair = pair(Some(config(1, StallScope::Receive)), 1);
+    let mut touch = |pages: &[u64]| {
+        let before = counted(&mut pair);
+        for page in pages {
+            write(&mut pair, 0, page * PAGE, 8);
+            completed(&mut pair, 1);
+        }
+        let after = counted(&mut pair);
+        (after.0 - before.0, after.1 - before.1)
+    };
+    assert_eq!(touch(&[0, 1, 2, 3]), (0, 4));
+    assert_eq!(touch(&[0, 3, 2, 1, 0]), (5, 0));
+    // 3 is the oldest one now.
+    assert_eq!(touch(&[4, 0, 1, 2, 4]), (4, 1));
+    assert_eq!(touch(&[3, 0]), (0, 2));
+}
+
+#[test]
+fn a_miss_takes_as_long_as_the_bus() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    let mut timed = |page: u64| {
+        write(&mut pair, 0, page * PAGE, 8);
+        completed(&mut pair, 1).1
+    };
+    let (cold, warm, other) = (timed(0), timed(0), timed(1));
+    for miss in [cold, other] {
+        assert!(
+            (DELAY - 64..DELAY + 64).contains(&(miss - warm)),
+            "{cold}, {warm}, {other}"
+        );
+    }
+}
+
+#[test]
+fn what_is_behind_a_miss_waits_or_is_looked_up_meanwhile() {
+    let timed = |stall| {
+        let mut pair = pair(Some(config(512, stall)), 16);
+        (0..16).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
+        let (ended, cycles) = completed(&mut pair, 16);
+        assert_eq!(ended, [Status::Success; 16]);
+        assert_eq!(counted(&mut pair), (0, 16));
+        cycles
+    };
+    let alone = timed(StallScope::Receive);
+    assert!((16 * DELAY..16 * DELAY + 2_000).contains(&alone), "{alone}");
+    // Eight at a time.
+    let ahead = timed(StallScope::Behind);
+    assert!((2 * DELAY..2 * DELAY + 2_000).contains(&ahead), "{ahead}");
+}
+
+/// IBTA volume 1, 9.9.3: what cannot be written is refused with a NAK, nothing of it is written nor of what is behind it,
+/// and what is before it is. Other QPs go on.
+#[test]
+fn a_page_that_is_gone_ends_its_qp() {
+    for stall in [StallScope::Receive, StallScope::Behind] {
+        let mut pair = pair(Some(config(512, stall)), 2);
+        let gone = pair.update(1, |host| {
+            host.driver_mut().free_page(REGIONS[0].0, REGION + PAGE)
+        });
+        assert!(gone);
+        // Five packets, of which the fourth reaches into the page, and what comes behind them.
+        write(&mut pair, 0, 512, 5 * MTU);
+        write(&mut pair, 0, 8 * PAGE, MTU);
+        write(&mut pair, 1, 16 * PAGE, MTU);
+        let (mut ended, _) = completed(&mut pair, 3);
+        ended.sort_by_key(|status| *status as u8);
+        assert_eq!(
+            ended,
+            [Status::Success, Status::Flushed, Status::RemoteAccess]
+        );
+        pair.rest(20_000, &mut all);
+        written(
+            &pair,
+            &[
+                512..512 + 3 * u64::from(MTU),
+                16 * PAGE..16 * PAGE + u64::from(MTU),
+            ],
+        );
+        let naks = (pair.frames.iter())
+            .filter_map(|(side, _, frame)| Some((*side, frame.ext?.aeth?, frame.bth?.psn)));
+        let naks: Vec<_> = naks
+            .filter(|(_, aeth, _)| aeth.syndrome.0 >> 5 == 3)
+            .collect();
+        let [(1, aeth, psn)] = naks[..] else {
+            panic!("{naks:?}")
+        };
+        let first = qp(0, 0).requester_psn;
+        assert_eq!(
+            (aeth.syndrome.0, psn, aeth.msn.get()),
+            (0x62, first.advance(3), 0)
+        );
+    }
+}
+
+/// A page that is freed is known to the NIC until its region is registered again.
+#[test]
+fn a_region_that_is_registered_again_is_forgotten() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 2);
+    let (index, region) = REGIONS[0];
+    write(&mut pair, 0, 0, 8);
+    completed(&mut pair, 1);
+    pair.update(1, |host| host.driver_mut().free_page(index, REGION));
+    write(&mut pair, 0, 0, 8);
+    assert_eq!(completed(&mut pair, 1).0, [Status::Success]);
+    pair.update(1, |host| host.driver_mut().register(index, &region));
+    for _ in 0..200 {
+        pair.step(&mut all);
+    }
+    write(&mut pair, 1, PAGE, 8);
+    assert_eq!(
+        completed(&mut pair, 1).0,
+        [Status::Success],
+        "its other pages are there"
+    );
+    write(&mut pair, 0, 0, 8);
+    assert_eq!(completed(&mut pair, 1).0, [Status::RemoteAccess]);
+}
+
+/// While an entry is read the NIC is not idle: it has work to do when it comes.
+#[test]
+fn a_nic_with_a_miss_under_way_is_not_idle() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    write(&mut pair, 0, 0, 8);
+    let missed = |pair: &Tested| pair.host(1).counters().get(reg::TRANSLATION_MISSES) == 1;
+    pair.run(2_000, &mut all, missed);
+    let mut idle = 0;
+    pair.run(1_000, &mut all, |pair| {
+        idle += usize::from(pair.host(1).rests());
+        !pair.memory(1).is_empty()
+    });
+    assert_eq!(idle, 0);
+}
+
+/// Translation changes when memory is written, and nothing else: a cache of four entries, and one in which all is.
+#[test]
+fn memory_and_completions_are_as_with_all_on_chip() {
+    let run = |translation| {
+        let mut pair = pair(translation, 4);
+        let mut expected = BTreeMap::new();
+        let mut completions = [0; 2];
+        let lengths = [0, 1, 700, 5_000, 4_096, 1_024, 9_999, 64];
+        for side in 0..2 {
+            for index in 0..4 {
+                let (memory, counts) = post(&mut pair, side, index, &lengths);
+                if side == 0 {
+                    expected.extend(memory);
+                }
+                (0..2).for_each(|side| completions[side] += counts[side]);
+            }
+        }
+        pair.run(60_000, &mut all, |pair| {
+            (0..2).all(|side| pair.completions[side].len() == completions[side])
+        });
+        pair.rest(5_000, &mut all);
+        assert!(pair.memory(1) == expected);
+        let of_qps = [0, 1].map(|side| {
+            let mut of_qps = BTreeMap::<_, Vec<_>>::new();
+            for (qp, completion) in &pair.completions[side] {
+                (of_qps.entry((*qp, completion.receive)).or_default()).push(*completion);
+            }
+            of_qps
+        });
+        (
+            of_qps,
+            [0, 1].map(|side| pair.memory(side)),
+            counted(&mut pair),
+        )
+    };
+    let (completions, memory, none) = run(None);
+    assert_eq!(none, (0, 0));
+    for stall in [StallScope::Receive, StallScope::Behind] {
+        for sets in [1, 512] {
+            let (of_qps, bytes, (hits, misses)) = run(Some(config(sets, stall)));
+            assert!(
+                of_qps == completions && bytes == memory,
+                "{sets} sets, {stall:?}"
+            );
+            assert!(hits > 0 && misses > 0, "{hits} and {misses}");
+        }
+    }
+}
