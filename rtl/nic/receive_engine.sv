@@ -524,7 +524,7 @@ module receive_engine
   // most (answer_scheduler); they need no room at the writer.
 
   logic tell, left_in_valid, left_valid, left_gone, resolve_idle, translator_idle;
-  logic ask_valid, verdict_valid, verdict_ready, verdict_gone, stalled, hit, miss;
+  logic ask_valid, verdict_valid, verdict_ready, verdict_gone, entries_wait, stalled, hit, miss;
   logic [QpBits-1:0] left_work_qp, left_qp;
   left_t left_in, left;
   place_t ask;
@@ -571,6 +571,7 @@ module receive_engine
       .ask_valid_o    (ask_valid),
       .ask_o          (ask),
       .verdict_valid_i(verdict_valid),
+      .waits_i        (entries_wait),
       .gone_i         (verdict_gone),
       .verdict_ready_o(verdict_ready),
       .room_o         (asks_room),
@@ -595,6 +596,7 @@ module receive_engine
       .ask_valid_i    (ask_valid),
       .ask_i          (ask),
       .verdict_valid_o(verdict_valid),
+      .waits_o        (entries_wait),
       .gone_o         (verdict_gone),
       .verdict_ready_i(verdict_ready),
       .entry_valid_o,

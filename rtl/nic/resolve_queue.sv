@@ -5,7 +5,7 @@
 // - Otherwise it waits for the verdict of the translator, and while the owner says so (`hold_i`). What an answer or a
 //   REFUSE must find settled, that of the step before it, left two cycles earlier at least.
 // - `room_o` = 1: there is room for what the writer has room for, and for as many asks as may be under way.
-// - `stalled_o`: the work that is next waits for its translations.
+// - `stalled_o`: the work that is next waits for entries of page tables.
 //
 // Timing: outputs depend on inputs of the same cycle while translation is off; `idle_o` always.
 module resolve_queue
@@ -35,6 +35,7 @@ module resolve_queue
     output logic   ask_valid_o,
     output place_t ask_o,
     input  logic   verdict_valid_i,
+    input  logic   waits_i,          // for entries of page tables
     input  logic   gone_i,
     output logic   verdict_ready_o,
 
@@ -74,7 +75,7 @@ module resolve_queue
 
   assign leaves = next_valid && !hold_i && (!asks || verdict_valid_i) && !(left_q && (next.granted || next.unbars));
   assign verdict_ready_o = leaves && asks;
-  assign stalled_o = next_valid && asks && !verdict_valid_i;
+  assign stalled_o = next_valid && asks && waits_i;
   assign stalled_class_o = next.work.class_of;
   assign room_o = asks_q < AsksMax;
 

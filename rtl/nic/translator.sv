@@ -37,6 +37,7 @@ module translator
     input place_t ask_i,
 
     output logic verdict_valid_o,
+    output logic waits_o,          // the next verdict is there when entries have come
     output logic gone_o,           // an entry names no page
     input  logic verdict_ready_i,
 
@@ -358,6 +359,7 @@ module translator
   endfunction
 
   assign verdict_valid_o = verdict_valid && has_come(verdict[0], come_q) && has_come(verdict[1], come_q);
+  assign waits_o = verdict_valid && !verdict_valid_o;
   assign gone_o = (verdict[0].waits && gone_q[verdict[0].read]) || (verdict[1].waits && gone_q[verdict[1].read]);
 
   logic unused_bits;

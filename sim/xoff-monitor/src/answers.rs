@@ -477,6 +477,9 @@ impl Requests {
         self.arrived(first - 1, at, out);
         self.passes(first - 1, at, out);
         self.covers(psn, packet.orderly, at, out);
+        if let Some(request) = self.at_mut(first) {
+            request.replied = Some(packet.time);
+        }
         let request = self
             .at(first)
             .map(|(_, it)| (it.span(self.mtu), it.asked.len() > 1));

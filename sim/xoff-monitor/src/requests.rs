@@ -58,6 +58,8 @@ pub(crate) struct Request {
     pub asked: Vec<i64>,
     /// Number of answers: runs of READ responses, or atomic answers.
     pub runs: usize,
+    /// When the newest packet of one was seen.
+    pub replied: Option<Time>,
     /// For a READ: the PSN of the next response in order.
     pub next_response: i64,
     /// For an atomic: the value in the first answer.
@@ -535,9 +537,11 @@ impl Requests {
             || at.paused.is_some_and(|paused| paused >= self.acked_at);
         let passed = self.passed.is_some_and(|passed| psn <= passed);
         // Of a READ that was asked again, the requester may have waited for another answer than the one that came. It
-        // takes neither this one nor the ACK behind it.
-        let behind_read = (self.at(psn - 1))
-            .is_some_and(|(_, it)| it.operation.has_response() && it.asked.len() > 1);
+        // takes neither this one nor the ACK behind it, and goes on when it has its answer.
+        let behind_read = self.at(psn - 1).is_some_and(|(_, it)| {
+            let again = it.operation.has_response() && it.asked.len() > 1;
+            again && it.replied.is_some_and(|at| at >= self.acked_at)
+        });
         let asked = asked && (psn >= acked || crosses || passed || behind_read || !own);
         let holds = asked || unanswered || behind || self.asked_back == Some(psn);
         out.check(Rule::ResendStart, holds, || {
@@ -695,6 +699,7 @@ impl Requests {
             since: packet.time,
             asked: vec![psn],
             runs: 0,
+            replied: None,
             next_response: psn,
             original: None,
         };

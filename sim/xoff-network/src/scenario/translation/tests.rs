@@ -115,11 +115,10 @@ fn what_the_rtl_cannot_be_set_to_is_named() {
     };
     said("entries = 4").unwrap();
     said("page = \"2MiB\"").unwrap();
+    let mut model = read("[host.translation]\nstall = \"behind\"");
+    model.hosts[0].nic = Some(NicKind::Rtl);
     assert_eq!(
-        read("[host.translation]\nstall = \"behind\"")
-            .check()
-            .unwrap_err()
-            .to_string(),
+        model.check().unwrap_err().to_string(),
         "host.translation.stall: behind: a miss of a model NIC stops `receive` as a whole, or its `part`"
     );
     for (more, message) in [
