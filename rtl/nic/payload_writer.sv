@@ -172,7 +172,7 @@ module payload_writer
   logic [Qps-1:0] barred_q, spoilt_q;
   logic [Qps-1:0] dead_q;  // a READ response was refused
   logic [Qps-1:0] twice_q;  // two refusals of the QP are on their way
-  logic write, writable, invalidates, held, refused, returned, barred, bars_again, spoilt;
+  logic write, needs_memory, writable, invalidates, held, refused, returned, barred, bars_again, spoilt;
   beats_t beats;
   payload_bytes_t rounded;  // rounded up to whole beats
   work_off_t head_in;
@@ -186,7 +186,8 @@ module payload_writer
   assign bars_again = bars_o && barred_q[qp_q[1]];
   assign invalidates = step_q[1].completion_valid && step_q[1].completion.status == StatusSuccess &&
       step_q[1].completion.operation inside {{ServiceRc, OpSendLastInv}, {ServiceRc, OpSendOnlyInv}};
-  assign writable = (allowed && !gone_q[1]) || !(step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0));
+  assign needs_memory = step_q[1].write || step_q[1].atomic || (step_q[1].responds && step_q[1].place.bytes != '0);
+  assign writable = (allowed && !gone_q[1]) || !needs_memory;
   assign held = writable && (named || !invalidates) && !barred;  // the packet is carried out
   assign write = asked_q[1] && step_q[1].write && held;
   assign refused = asked_q[1] && (step_q[1].write || step_q[1].atomic || step_q[1].responds || invalidates) && !held;
