@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Cycles after which an access without a response is an error.
 const PATIENCE: u32 = 10_000;
-/// Reads of a register after which waiting for its value is an error.
-const POLLS: u32 = 10_000;
+/// Reads of a register after which waiting for its value is an error. A CLOSE waits for a full receive buffer, of which
+/// each packet may wait for its translation.
+const POLLS: u32 = 200_000;
 
 /// What the master drives in a cycle. Each `Some` is a channel's `valid` with its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -290,8 +291,8 @@ mod tests {
             r: Some((3, 0)),
             ..Response::default()
         };
-        let why = (0..20_000).find_map(|_| axi.sample(&response).err());
-        assert!(why.unwrap().contains("is 0x3 after 10000 reads"));
+        let why = (0..2 * POLLS + 2).find_map(|_| axi.sample(&response).err());
+        assert!(why.unwrap().contains("is 0x3 after 200000 reads"));
         let unasked = AxiLite::default().sample(&response);
         assert!(unasked.unwrap_err().contains("without an access"));
     }

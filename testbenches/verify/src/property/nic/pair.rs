@@ -41,7 +41,7 @@ const PATH: Duration = Duration::from_ns(300);
 /// Maximum number of cycles of a step.
 pub const STEP_MAX: u64 = PATH.as_ps() / PERIOD_256_PS;
 /// Maximum number of cycles until a register access is done.
-const REGISTERS_MAX: u64 = 100_000;
+const REGISTERS_MAX: u64 = 1_000_000;
 
 /// Region 1 of each side, in which receive buffers lie and to which WRITEs go.
 pub const REGIONS: &[(u16, Region)] = &[(
