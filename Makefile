@@ -45,6 +45,7 @@ check-rtl:
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check
 	.tools/bin/python tools/quotes.py
+	.tools/bin/python tools/synth.py --read
 
 # What takes CI too long, before what it concerns is sent in: it compiles the simulator again for documentation, for the
 # crates of examples/, which are outside of this workspace, and for another Verilator. Nothing comes after `newest`, so

@@ -3,8 +3,9 @@
 Fails on a latch, a combinational loop, a driver conflict or anything else that Yosys' check finds, and when the cells of
 a path take longer than the limit ("Speed" in rtl/nic/README.md). The tops that it says to check are only checked for
 latches and the like, and mapped with --large. Clock gates are wires for the mapping; a second check has them as cells,
-with the latch of each gate and no other. `synth.py MODULE …` maps only the tops of these modules. Run it with the
-Python in .tools/.
+with the latch of each gate and no other. `synth.py MODULE …` maps only the tops of these modules. `synth.py --read` only
+has Yosys read all of them (`make check`), which takes seconds: it refuses what Verilator takes, such as a name that is
+used before its declaration. Run it with the Python in .tools/.
 """
 
 import json
@@ -23,16 +24,26 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT_PS = 6_512
 
 # One process per top, because Yosys keeps its state in globals.
-WORKER = """
+READER = """
 import sys
 from pyosys import libyosys as ys
-top, parameters, source, stat, maps = sys.argv[1], sys.argv[2].split(), sys.argv[3], sys.argv[4], sys.argv[5] == "True"
+top, parameters, source = sys.argv[1], sys.argv[2].split(), sys.argv[3]
 overrides = " ".join("-G " + p for p in parameters)
 
-def read(define, latches):
+def elaborate(define):
     design = ys.Design()
     ys.run_pass(f"read_slang --ignore-assertions {define} --top {top} {overrides} -F rtl/rtl.f {source}", design)
     ys.run_pass(f"hierarchy -check -top {top}", design)
+    return design
+"""
+
+READ = READER + "elaborate('')"
+
+WORKER = READER + """
+stat, maps = sys.argv[4], sys.argv[5] == "True"
+
+def read(define, latches):
+    design = elaborate(define)
     ys.run_pass("proc", design)
     ys.run_pass(f"select -assert-none t:$dlatch t:$adlatch %u t:$dlatchsr %u {latches}", design)
     return design
@@ -65,15 +76,31 @@ def choose(arguments):
     return chosen + [(top, maps) for top in tops if top.synth == "check"]
 
 
+def run(program, top, *arguments):
+    """Runs a program for a top. Returns whether it succeeded, and the end of what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, top.module, top.params, str(top.source), *arguments],
+        cwd=ROOT, capture_output=True, text=True,
+    )
+    return done.returncode == 0, (done.stdout + done.stderr).splitlines()[-25:]
+
+
+def read_all():
+    """Has Yosys read every top. Exits."""
+    tops = [top for top, _ in choose([])]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        failed = [(top, log) for top, (done, log) in zip(tops, pool.map(lambda top: run(READ, top), tops)) if not done]
+    for top, log in failed:
+        print(f"{top}: Yosys does not read it", *log, sep="\n", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
 def synthesize(top, maps):
     with tempfile.TemporaryDirectory() as folder:
         stat = Path(folder) / "stat.json"
-        run = subprocess.run(
-            [sys.executable, "-c", WORKER, top.module, top.params, str(top.source), str(stat), str(maps)],
-            cwd=ROOT, capture_output=True, text=True,
-        )
-        if run.returncode != 0 or stat.exists() != maps:
-            return None, (run.stdout + run.stderr).splitlines()[-25:]
+        done, log = run(WORKER, top, str(stat), str(maps))
+        if not done or stat.exists() != maps:
+            return None, log
         if not maps:
             return ("-",) * 6, []
         cells = json.loads(stat.read_text())["design"]["num_cells_by_type"]
@@ -84,6 +111,8 @@ def synthesize(top, maps):
 
 
 def main():
+    if sys.argv[1:] == ["--read"]:
+        read_all()
     tops = choose(sys.argv[1:])
     if not tops:
         sys.exit(f"synth: none of these tops has `synth` in rtl/units.toml: {' '.join(sys.argv[1:])}")

@@ -187,7 +187,7 @@ module gbn_requester
     else taken_valid_q <= take;
   end
 
-  operands_t taken_operands_q;
+  operands_t taken_operands_q, operands;
 
   always_ff @(posedge clk_i) begin
     if (take) taken_q <= taken_d;
@@ -373,7 +373,6 @@ module gbn_requester
   );
 
   // Operands of atomics, beside the ring. What is kept for a POST that is refused is never read.
-  operands_t operands;
   logic [$bits(operands_t)-1:0] operands_bits;
 
   assign operands = operands_bits;

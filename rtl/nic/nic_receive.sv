@@ -40,31 +40,33 @@ module nic_receive
     input logic [DataBytes*8-1:0] rx_data_i,
 
     // Settings and commands
-    input nic_settings_t settings_i,
-    input class_maps_t maps_i,
-    input logic [Qps-1:0] open_i,
-    input class_t [Qps-1:0] answer_class_i,
-    input logic path_write_i,
-    input peer_t peer_i,
-    input logic command_valid_i,
-    input logic command_open_i,
-    input logic command_query_i,  // reads the context
-    input logic [QpBits-1:0] command_qp_i,
-    input responder_config_t configuration_i,
-    output logic command_ready_o,
-    output logic step_o,  // a step of the responder, with the context after it
-    output logic [QpBits-1:0] step_qp_o,
-    output responder_context_t step_context_o,
-    input logic region_write_i,
-    input logic [RegionBits-1:0] region_index_i,
-    input region_t region_i,
-    input table_t table_i,
-    output logic translator_busy_o,
-    output logic entry_valid_o,  // page table entries, as in translator
+    input  nic_settings_t                       settings_i,
+    input  class_maps_t                         maps_i,
+    input  logic               [       Qps-1:0] open_i,
+    input  class_t             [       Qps-1:0] answer_class_i,
+    input  logic                                path_write_i,
+    input  peer_t                               peer_i,
+    input  logic                                command_valid_i,
+    input  logic                                command_open_i,
+    input  logic                                command_query_i,  // reads the context
+    input  logic               [    QpBits-1:0] command_qp_i,
+    input  responder_config_t                   configuration_i,
+    output logic                                command_ready_o,
+    output logic                                step_o,           // a step of the responder, with the context after it
+    output logic               [    QpBits-1:0] step_qp_o,
+    output responder_context_t                  step_context_o,
+    input  logic                                region_write_i,
+    input  logic               [RegionBits-1:0] region_index_i,
+    input  region_t                             region_i,
+
+    // Page tables, as in translator
+    input  table_t        table_i,
+    output logic          translator_busy_o,
+    output logic          entry_valid_o,
     output entry_number_t entry_number_o,
-    input logic entry_ready_i,
-    input logic entry_come_i,
-    input logic entry_there_i,
+    input  logic          entry_ready_i,
+    input  logic          entry_come_i,
+    input  logic          entry_there_i,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -231,6 +233,7 @@ module nic_receive
   judged_t judged;
   logic [DataBytes*8-1:0] judged_payload;
   class_t judged_class;
+  logic [QpBits-1:0] next_qp;  // of the verdict that comes in the next cycle
   logic invalidate;
   logic [RegionBits-1:0] invalidate_index;
 
@@ -321,7 +324,6 @@ module nic_receive
   class_t [Qps-1:0] response_class_q;
   logic   [Qps-1:0] responded_q;  // since it was opened
   class_t behind_class_q, kept_class;
-  logic [QpBits-1:0] next_qp;
   logic responds, responded, behind_q, behind;
 
   assign responds  = judged_valid && fate == FateResponse;
@@ -468,14 +470,14 @@ module nic_receive
       .command_query_i,
       .command_qp_i,
       .configuration_i,
-      .psn_i              (settings_i.qp_responder_psn),
+      .psn_i             (settings_i.qp_responder_psn),
       .command_ready_o,
       .step_o,
       .step_qp_o,
       .step_context_o,
       .discard_i,
-      .pass_o             (step_pop_o),
-      .count_o            (steps_o),
+      .pass_o            (step_pop_o),
+      .count_o           (steps_o),
       .refusing_o,
       .fail_valid_i,
       .fail_qp_i,
@@ -486,25 +488,25 @@ module nic_receive
       .region_index_i,
       .region_i,
       .table_i,
-      .translating_i      (settings_i.translation_on),
-      .translation_ahead_i(settings_i.translation_ahead),
-      .log_sets_i         (settings_i.translation_sets),
+      .translating_i     (settings_i.translation_on),
+      .look_ahead_i      (settings_i.translation_ahead),
+      .log_sets_i        (settings_i.translation_sets),
       .translator_busy_o,
       .entry_valid_o,
       .entry_number_o,
       .entry_ready_i,
       .entry_come_i,
       .entry_there_i,
-      .invalidate_o       (invalidate),
-      .invalidate_index_o (invalidate_index),
+      .invalidate_o      (invalidate),
+      .invalidate_index_o(invalidate_index),
       .recv_valid_i,
       .recv_qp_i,
       .recv_i,
       .recv_ready_o,
-      .packet_valid_i     (header_valid),
-      .packet_qp_i        (header_qp),
-      .packet_i           (header),
-      .packet_ready_o     (header_ready),
+      .packet_valid_i    (header_valid),
+      .packet_qp_i       (header_qp),
+      .packet_i          (header),
+      .packet_ready_o    (header_ready),
       .reaction_valid_o,
       .reaction_qp_o,
       .reaction_o,
@@ -516,13 +518,13 @@ module nic_receive
       .checked_o,
       .unwritten_o,
       .unwritten_qp_o,
-      .backlog_i          (backlog),
+      .backlog_i         (backlog),
       .answer_class_i,
-      .first_i            (ring_first),
-      .last_i             (ring_last),
-      .read_o             (ring_read),
-      .read_address_o     (ring_address),
-      .read_data_i        (ring_data),
+      .first_i           (ring_first),
+      .last_i            (ring_last),
+      .read_o            (ring_read),
+      .read_address_o    (ring_address),
+      .read_data_i       (ring_data),
       .write_valid_o,
       .write_va_o,
       .write_key_o,
@@ -540,11 +542,11 @@ module nic_receive
       .original_i,
       .atomics_o,
       .atomic_pop_o,
-      .release_o          (release_valid),
-      .release_class_o    (release_class),
-      .release_part_o     (release_part),
-      .release_bytes_o    (release_bytes),
-      .release_beats_o    (release_beats),
+      .release_o         (release_valid),
+      .release_class_o   (release_class),
+      .release_part_o    (release_part),
+      .release_bytes_o   (release_bytes),
+      .release_beats_o   (release_beats),
       .completion_valid_o,
       .completion_qp_o,
       .completion_o,
@@ -563,8 +565,8 @@ module nic_receive
       .reply_qp_o,
       .reply_o,
       .reply_ready_i,
-      .event_o            (engine_event),
-      .idle_o             (engine_idle)
+      .event_o           (engine_event),
+      .idle_o            (engine_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////

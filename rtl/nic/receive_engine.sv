@@ -77,7 +77,7 @@ module receive_engine
 
     // Translation, as in translator
     input  logic                translating_i,
-    input  logic                translation_ahead_i,
+    input  logic                look_ahead_i,
     input  logic          [3:0] log_sets_i,
     output logic                translator_busy_o,
     output logic                entry_valid_o,
@@ -212,6 +212,7 @@ module receive_engine
   // The parts of the receive buffer take turns, packet by packet.
   logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
   logic offered_q;  // what is returned is offered to the requester: its part keeps the turn
+  logic reacting;  // some of it is offered or under way
   logic [Buffers-1:0] part, part_q;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
@@ -410,7 +411,6 @@ module receive_engine
     landing_t          landing;
   } landed_t;
 
-  logic reacting;  // one is offered or under way
   logic reactions_ready, reacted_valid, landings_ready, landing_valid, land, responder_works;
   logic [QpBits-1:0] landing_qp;
   landing_t landing;
@@ -520,8 +520,8 @@ module receive_engine
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Where addresses are translated, all that steps leave waits for this, in order. Of answers two a class are under way at
-  // most (answer_scheduler); they need no room at the writer.
+  // What steps leave to others. Where addresses are translated it waits here, in order, until its memory is known. Answers
+  // need no room at the writer: of each class two are under way at most (answer_scheduler).
 
   logic tell, left_in_valid, left_valid, left_gone, resolve_idle, translator_idle;
   logic ask_valid, verdict_valid, verdict_ready, verdict_gone, entries_wait, stalled, hit, miss;
@@ -529,6 +529,7 @@ module receive_engine
   left_t left_in, left;
   place_t ask;
   class_t stalled_class;
+  reply_t reply;  // what a step tells of READs
   logic [1:0] tell_q;
   logic [2:0] replies;
 
@@ -586,7 +587,7 @@ module receive_engine
       .clk_i          (clk_responder),
       .rst_i,
       .on_i           (translating_i),
-      .ahead_i        (translation_ahead_i),
+      .ahead_i        (look_ahead_i),
       .log_sets_i,
       .write_i        (region_write_i),
       .index_i        (region_index_i),
@@ -740,12 +741,8 @@ module receive_engine
   refused_t [1:0] refused_q;
   logic refusals_ready, checked, checked_q;
 
-  always_comb begin
-    refused_d.qp      = left_work_qp;
-    refused_d.refusal = left.refusal;
-  end
-
-  assign checked = left_valid && left.work_valid;
+  assign refused_d = '{qp: left_work_qp, refusal: left.refusal};
+  assign checked   = left_valid && left.work_valid;
 
   always_ff @(posedge clk_responder) begin
     if (rst_i) checked_q <= 1'b0;
@@ -788,7 +785,6 @@ module receive_engine
   } told_t;
 
   logic replies_ready, replies_idle, left_tells;
-  reply_t reply;
   told_t told_in;
   told_t [1:0] told_q;
 
@@ -902,11 +898,11 @@ module receive_engine
       event_o[CountNaksOut]    = left.response.syndrome == SyndromeSequence;
       event_o[CountRnrNaksOut] = left.response.syndrome[7:5] == SyndromeRnr[7:5];
     end
+    if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
     event_o[CountTranslationHits]   = hit;
     event_o[CountTranslationMisses] = miss;
     for (int unsigned c = 0; c < 8; c++)
     event_o[32'(CountTranslationStalled0)+c] = stalled && stalled_class == class_t'(c);
-    if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&

@@ -211,7 +211,7 @@ module translator
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Look up
 
-  logic looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
+  logic may_look, looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
   read_t issued_q, come_q, filled_q;  // numbers of reads that were asked for, that have come, and that are taken in
   logic [Misses-1:0] wanted_q, match;
   entry_number_t [Misses-1:0] missing_q;
@@ -248,7 +248,8 @@ module translator
   assign fill_pending = filled_q != come_q;
   assign fill_useful = wanted_q[filled_q[2:0]] && !gone_q[filled_q];
   assign fills = cache_ready && fill_pending && fill_useful;
-  assign looks        = cache_ready && !fills && numbers_valid_q && pages_left_q != '0 && (ahead_i || second_q || filled_q == issued_q);
+  assign may_look = ahead_i || second_q || filled_q == issued_q;
+  assign looks = cache_ready && !fills && numbers_valid_q && pages_left_q != '0 && may_look;
   // Behind what was asked before
   assign forgets = change_q == Forget && cache_ready && !fills && !read_q && !pages_valid_q && !numbers_valid_q;
   assign busy_o = change_q != Quiet || (write_i && on_i) || all_q || (on_i && !on_q) || forgetting;
