@@ -189,8 +189,10 @@ impl Scenario {
                 NicKind::Model => {}
                 NicKind::Rtl => {
                     found.extend((self.flows.iter()).filter(|flow| flow.touched).map(|flow| {
-                        let problem =
-                            format!("the RTL NIC of {} begins with an empty cache", entry.name);
+                        let problem = format!(
+                            "the RTL NIC of {} begins with an empty cache: leave it out",
+                            entry.name
+                        );
                         issue(format!("flows.{}.touched", flow.name), problem)
                     }));
                     let config = translation.config().ok();

@@ -74,7 +74,7 @@ pub enum StallScope {
     /// All of receive, as in the NIC of SIGCOMM 2016, section 4.4.
     #[default]
     Receive,
-    /// What comes behind it, in order; but that is looked up meanwhile. Of RTL NICs alone.
+    /// What comes behind it, in the order of arrival; the entries for that are looked up meanwhile. RTL NICs only.
     Behind,
 }
 
@@ -165,7 +165,8 @@ impl TranslationConfig {
         Ok(())
     }
 
-    /// Sets of the cache of `rtl/nic`, of [`RTL_WAYS`](Self::RTL_WAYS) entries. As many of them are used as is said.
+    /// Sets of the cache of `rtl/nic`, of [`RTL_WAYS`](Self::RTL_WAYS) entries each. It uses all of them or fewer, a power
+    /// of two.
     pub const RTL_SETS: u32 = 512;
     /// Entries of a set of `rtl/nic`.
     pub const RTL_WAYS: u32 = 4;
