@@ -54,8 +54,8 @@ impl PageTables {
     }
 
     /// Writes the table of a region that is registered at an index, with pages of the settings' size. A region that is
-    /// registered again keeps its table. Returns the register writes that name it.
-    pub fn map(&mut self, index: u16, region: &Region) -> Vec<Write> {
+    /// registered again keeps its table.
+    pub fn map(&mut self, index: u16, region: &Region) {
         let size = self.config.page;
         let kept = |table: &&PageTable| {
             let page = table.of(region.base, 1).next();
@@ -66,18 +66,22 @@ impl PageTables {
             Some(table) => table.clone(),
             None => PageTable::new(region, size, self.next),
         };
-        let first = table.numbers().start;
         self.next = self.next.max(table.numbers().end);
         self.tables.insert(index, table);
-        let pages = (size.bytes() / PageSize::LEAST.bytes()).trailing_zeros();
+    }
+
+    /// The register writes that name the table of the region at an index; none without a table.
+    pub fn writes(&self, index: u16) -> Vec<Write> {
+        let Some(table) = self.tables.get(&index) else {
+            return vec![];
+        };
+        let first = table.numbers().start;
+        let pages = (table.size().bytes() / PageSize::LEAST.bytes()).trailing_zeros();
+        let table =
+            (first >> 32) as u32 | pages << reg::REGION_PAGE_LOW | 1 << reg::REGION_TRANSLATED_LOW;
         vec![
             (reg::REGION_TABLE_LOW, first as u32),
-            (
-                reg::REGION_TABLE,
-                (first >> 32) as u32
-                    | pages << reg::REGION_PAGE_LOW
-                    | 1 << reg::REGION_TRANSLATED_LOW,
-            ),
+            (reg::REGION_TABLE, table),
         ]
     }
 

@@ -167,13 +167,19 @@ impl XoffNic {
         region.key(index)
     }
 
-    /// Writes the page table of a region that is about to be registered at an index, if the NIC translates. Returns the
-    /// register writes.
-    pub fn map(&mut self, index: u16, region: &Region) -> Vec<Write> {
-        let table = (self.tables.as_mut()).map_or(vec![], |tables| tables.map(index, region));
-        self.writes(table.clone());
-        self.wait_for_tables();
-        table
+    /// Writes the page table of a region that is about to be registered at an index, if the NIC translates.
+    pub fn map(&mut self, index: u16, region: &Region) {
+        if let Some(tables) = &mut self.tables {
+            tables.map(index, region);
+            let table = tables.writes(index);
+            self.writes(table);
+            self.wait_for_tables();
+        }
+    }
+
+    /// The register writes that name the page table of the region at an index; none without one.
+    pub fn table(&self, index: u16) -> Vec<Write> {
+        (self.tables.as_ref()).map_or(vec![], |tables| tables.writes(index))
     }
 
     /// Waits until what the NIC knows of a region that was registered or removed is forgotten, if it translates. No

@@ -315,8 +315,8 @@ impl Pair {
                 driver.translate(tables);
             }
             for (index, region) in config.regions {
-                registers[side].extend(driver.map(*index, region));
                 driver.register(*index, region);
+                registers[side].extend(driver.table(*index));
                 registers[side].extend(region.writes(*index));
             }
             for &index in config.qps {
@@ -684,7 +684,10 @@ impl Pair {
         region: &Region,
         rights: ReadRights,
     ) -> Result<(), UnitError> {
-        let table = self.update(side, |host| host.driver_mut().map(index, region));
+        let table = self.update(side, |host| {
+            host.driver_mut().map(index, region);
+            host.driver().table(index)
+        });
         self.registers[side].extend(table);
         self.settle(side)?;
         for (address, word) in region.writes_with(index, rights) {
