@@ -9,6 +9,7 @@ use xoff_sim::host::memory::content;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
+use xoff_sim::wire::frame::ParsedFrame;
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, REGIONS, all, qp};
 
 const PAGE: u64 = 4_096;
@@ -234,6 +235,50 @@ fn a_region_that_is_registered_again_is_forgotten() {
     );
     write(&mut pair, 0, 0, 8);
     assert_eq!(completed(&mut pair, 1).0, [Status::RemoteAccess]);
+}
+
+/// What is read of the table that a region had is not kept when it comes.
+#[test]
+fn a_read_under_way_is_forgotten_with_its_region() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    let (index, region) = REGIONS[0];
+    write(&mut pair, 0, 0, 8);
+    let missed = |pair: &Tested| pair.host(1).counters().get(reg::TRANSLATION_MISSES) == 1;
+    pair.run(2_000, &mut all, missed);
+    pair.update(1, |host| host.driver_mut().register(index, &region));
+    completed(&mut pair, 1);
+    write(&mut pair, 0, 0, 8);
+    assert_eq!(completed(&mut pair, 1).0, [Status::Success]);
+    assert_eq!(counted(&mut pair), (0, 2));
+}
+
+/// The NAK of a refused packet goes out although a packet behind it waited, and its refusal came just in front of the
+/// NAK.
+#[test]
+fn a_refusal_is_told_behind_a_packet_that_waited() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    pair.update(1, |host| host.driver_mut().free_page(REGIONS[0].0, REGION));
+    // One packet in the page that is gone, one in the next page, and one that is lost, which would ask for an ACK.
+    write(&mut pair, 0, PAGE - u64::from(MTU), 3 * MTU);
+    let last = qp(0, 0).requester_psn.advance(2);
+    let mut lose_last = |side: usize, _: &mut Vec<u8>, frame: &ParsedFrame| {
+        side != 0 || frame.bth.is_none_or(|bth| bth.psn != last)
+    };
+    pair.run(5_000, &mut lose_last, |pair| pair.completions[0].len() == 1);
+    assert_eq!(pair.completions[0][0].1.status, Status::RemoteAccess);
+    assert!(pair.memory(1).is_empty());
+}
+
+/// Each of many QPs that need the page at the same time is refused, and told so.
+#[test]
+fn a_page_that_is_gone_ends_all_qps_that_need_it() {
+    const QPS: u16 = 48;
+    let mut pair = pair(Some(config(512, StallScope::Behind)), QPS);
+    pair.update(1, |host| host.driver_mut().free_page(REGIONS[0].0, REGION));
+    (0..QPS).for_each(|qp| write(&mut pair, qp, 64 * u64::from(qp), 8));
+    let (ended, _) = completed(&mut pair, QPS.into());
+    assert_eq!(ended, [Status::RemoteAccess; QPS as usize]);
+    assert!(pair.memory(1).is_empty());
 }
 
 /// While an entry is read the NIC is not idle: it has work to do when it comes.
