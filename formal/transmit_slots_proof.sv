@@ -2,7 +2,7 @@
 // packet that waits is never offered; it is withdrawn when it is the oldest of its class; its slot is held until its
 // data has come, and is free then. A packet that is wanted is not withdrawn, and its read is not left out. A read that
 // is offered stays until it is taken, and is not offered first while as much is to come as the bound allows. `holds_o`
-// says exactly which QPs have a slot. A class that holds none finds one free.
+// says exactly which QPs have a slot. A class that holds none finds one free. What came with an error is never offered.
 //
 // An arbitrary slot is followed, with every packet that is in it. What the rest of the NIC guarantees is assumed: the
 // step of a grant comes three cycles after it; a step that makes a packet leaves its QP ready; the beats of a tag come
@@ -33,6 +33,8 @@ module transmit_slots_proof
     input logic                data_valid_i,
     input logic [SlotBits-1:0] data_tag_i,
     input logic                data_last_i,
+    input logic                data_error_i,
+    input logic                unread_ready_i,
     input logic [         7:0] pop_i,
     input logic                release_i,
     input logic [SlotBits-1:0] release_slot_i,
@@ -86,6 +88,18 @@ module transmit_slots_proof
     end
   end
 
+  // The region of all payload, from the first cycle on
+  logic registered_q = 1'b0;
+  region_t region;
+
+  always_comb begin
+    region        = '0;
+    region.valid  = 1'b1;
+    region.length = '1;
+  end
+
+  always_ff @(posedge clk_i) if (started_q) registered_q <= 1'b1;
+
   always_ff @(posedge clk_i) begin
     takes_q <= {takes_q[1:0], take};
     if (started_q && read_valid && read_ready_i) reads_q[read_tag] <= 1'b1;
@@ -99,61 +113,77 @@ module transmit_slots_proof
   // Design
 
   transmit_slots #(
-      .Qps  (Qps),
-      .Slots(Slots)
+      .Qps(Qps),
+      .Slots(Slots),
+      .Regions(2)
   ) u_dut (
       .clk_i,
-      .clk_beats_i      (clk_i),
-      .rst_i            (!started_q),
-      .take_i           (take),
-      .take_class_i     ({2'b00, take_class_i}),
-      .take_response_i  (1'b0),                    // READ responses are not followed
+      .clk_beats_i          (clk_i),
+      .rst_i                (!started_q),
+      .take_i               (take),
+      .take_class_i         ({2'b00, take_class_i}),
+      .take_response_i      (1'b0),                                // READ responses are not followed
       .take_response_class_i('0),
-      .class_open_i     (8'b11),
-      .free_o           (free),
-      .class_free_o     (class_free),
-      .context_valid_i  (context_valid),
-      .context_qp_i     (context_qp),
-      .context_ready_i  (context_ready),
-      .context_oldest_i (psn_t'(una_i)),
-      .context_next_i   (psn_t'(next_i)),
-      .failing_i        ('0),
-      .withdraw_i       (1'b0),
-      .withdraw_qp_i    ('0),
-      .withdraw_all_i   (1'b0),
-      .withdraw_read_i  ('0),
-      .step_valid_i     (step),
-      .response_i       (1'b0),
-      .packet_i         (fill),
+      .class_open_i         (8'b11),
+      .free_o               (free),
+      .class_free_o         (class_free),
+      .context_valid_i      (context_valid),
+      .context_qp_i         (context_qp),
+      .context_ready_i      (context_ready),
+      .context_oldest_i     (psn_t'(una_i)),
+      .context_next_i       (psn_t'(next_i)),
+      .failing_i            ('0),
+      .region_write_i       (started_q && !registered_q),
+      .region_index_i       (1'b0),
+      .region_i             (region),
+      .invalidate_i         (1'b0),
+      .invalidate_index_i   ('0),
+      .withdraw_i           (1'b0),
+      .withdraw_qp_i        ('0),
+      .withdraw_all_i       (1'b0),
+      .withdraw_read_i      ('0),
+      .step_valid_i         (step),
+      .response_i           (1'b0),
+      .packet_i             (fill),
       .step_qp_i,
-      .request_i        (request),
-      .read_ahead_i     ({8'b0, bound_i}),
-      .read_valid_o     (read_valid),
-      .read_tag_o       (read_tag),
-      .read_o           (),
+      .request_i            (request),
+      .read_ahead_i         ({8'b0, bound_i}),
+      .read_valid_o         (read_valid),
+      .read_tag_o           (read_tag),
+      .read_o               (),
       .read_ready_i,
-      .data_valid_i     (data_valid),
-      .data_tag_i       (data_tag),
-      .data_last_i      (data_last),
-      .data_data_i      ('0),
-      .head_o           (head),
-      .head_slot_o      (head_slot),
-      .head_qp_o        (),
-      .head_bytes_o     (head_bytes),
-      .pop_i            (pop),
-      .info_o           (),
-      .payload_read_i   (1'b0),
-      .payload_address_i('0),
-      .payload_data_o   (),
-      .withdrawn_o      (),
-      .asks_o           (),
-      .sending_o        (),
-      .pop_asks_o       (),
-      .holds_o          (holds),
-      .release_i        ({releases, pop != '0 && pop_empty}),
-      .release_slot_i   ({release_slot_i, pop_slot}),
-      .moves_o          (),
-      .idle_o           ()
+      .data_valid_i         (data_valid),
+      .data_tag_i           (data_tag),
+      .data_last_i          (data_last),
+      .data_error_i,
+      .data_data_i          ('0),
+      .unread_valid_o       (),
+      .unread_response_o    (),
+      .unread_qp_o          (),
+      .unread_o             (),
+      .unread_ready_i,
+      .unread_qps_o         (),
+      .refused_valid_i      (1'b0),
+      .refused_qp_i         ('0),
+      .reads_pass_o         (),
+      .head_o               (head),
+      .head_slot_o          (head_slot),
+      .head_qp_o            (),
+      .head_bytes_o         (head_bytes),
+      .pop_i                (pop),
+      .info_o               (),
+      .payload_read_i       (1'b0),
+      .payload_address_i    ('0),
+      .payload_data_o       (),
+      .withdrawn_o          (),
+      .asks_o               (),
+      .sending_o            (),
+      .pop_asks_o           (),
+      .holds_o              (holds),
+      .release_i            ({releases, pop != '0 && pop_empty}),
+      .release_slot_i       ({release_slot_i, pop_slot}),
+      .moves_o              (),
+      .idle_o               ()
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -171,6 +201,7 @@ module transmit_slots_proof
   logic [2:0] packet_psn_q;
   logic dead_q, stale_q;  // its QP was not ready since; it had not to be sent any more
   logic data_q, data;  // data is to come
+  logic bad_q;  // it came with an error
   logic left_out;  // its read
   logic shown_q = 1'b0;  // a read was offered and not taken
   logic [SlotBits-1:0] shown_tag_q;
@@ -210,8 +241,10 @@ module transmit_slots_proof
     oldest_q <= (oldest && dead_q) ? oldest_q + 4'(oldest_q != '1) : '0;
     if (fills) begin
       {qp_q, packet_psn_q, dead_q, stale_q, data_q} <= {step_qp_i, psn_i, 2'b00, !empty_i};
+      bad_q <= 1'b0;
     end else begin
       data_q <= data;
+      if (data_last && data_error_i && data_tag == slot_q) bad_q <= 1'b1;
       if (named && !context_ready) dead_q <= 1'b1;
       if (named && (psn_behind(
               psn_t'(packet_psn_q), psn_t'(una_i)
@@ -233,6 +266,7 @@ module transmit_slots_proof
     if (started_q) begin
       a_dead : assert (where_q != Waits || !(dead_q || stale_q) || offered == '0);
       a_offer : assert (offered == '0 || (where_q == Waits && !data_q));
+      a_readable : assert (offered == '0 || !bad_q);
       a_once : assert ((offered & (offered - 1'b1)) == '0);
       a_wanted : assert (!dropped || (where_q == Waits && (dead_q || stale_q)));
       a_withdraws : assert (32'(oldest_q) <= Slots);

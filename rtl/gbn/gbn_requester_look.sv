@@ -113,6 +113,7 @@ module gbn_requester_look
       facts_o.ack_timer_on = context_i.configuration.timeout != '0;
       facts_o.ack_deadline = now_i + timeout;
       facts_o.rnr_deadline = now_i + rnr;
+      facts_o.unwanted = facts_o.behind_una || !psn_behind(psn_i, requester_end_wanted(context_i));
       facts_o.held = !context_i.rnr_wait && (asks_i || (left_valid_i && earlier(now_i, left)));
       facts_o.held_deadline = asks_i ? facts_o.ack_deadline : left;
     end

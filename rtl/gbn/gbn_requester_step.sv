@@ -18,7 +18,7 @@ module gbn_requester_step
     input logic                     own_i,
     input requester_kind_e          kind_i,
     input requester_config_t        configuration_i,  // OPEN
-    input psn_t                     psn_i,            // OPEN, ACK, RESPONSE
+    input psn_t                     psn_i,            // OPEN, ACK, RESPONSE, UNREAD
     input logic               [1:0] error_i,          // ACK: the low bits of the syndrome
     input returned_t                returned_i,       // RESPONSE
     input posted_t                  work_i,           // POST: without PSNs
@@ -261,6 +261,11 @@ module gbn_requester_step
         if (acked.timer_runs) acked.deadline = facts_i.ack_deadline;
       end
       acked.asking.blocked = 1'b0;
+      // It was sent before, when its payload could be read, and what is behind it waits no longer to be sent.
+      if (c.unread && psn_behind(c.unread_psn, acked.una_psn)) begin
+        {acked.unread, acked.unread_psn} = '0;
+        acked.after = AfterRewind;
+      end
     end
   end
 
@@ -434,6 +439,14 @@ module gbn_requester_step
         end
       end
 
+      RequesterUnread:
+      if (c.state != QpReady) note_o = RequesterIgnored;
+      else if (facts_i.unwanted) note_o = RequesterStale;
+      else begin
+        {n.unread, n.unread_psn} = {1'b1, psn_i};
+        walk_o = 1'b1;
+      end
+
       RequesterWalk:
       if (!own_i) note_o = RequesterIgnored;
       else if (flush || acknowledged) begin
@@ -441,22 +454,31 @@ module gbn_requester_step
         if (flush) n.status = StatusFlushed;
         n.tail = c.tail + 1'b1;
         if (c.current == c.tail) n.current = n.tail;
-        walk_o = (n.tail != c.head && (flush || acknowledged_further)) || (!flush && c.after != AfterNone);
+        walk_o = (n.tail != c.head && (flush || acknowledged_further)) || (!flush && (c.after != AfterNone || c.unread));
       end else if (c.after == AfterRewind) begin
         n.after   = AfterNone;
         n.current = c.tail;
         if (c.configuration.restart && !facts_i.empty) n.una_psn = posted_i.first_psn;
-        n.next_psn       = n.una_psn;
-        n.asked_psn      = n.una_psn;
-        n.unasked        = '0;
-        n.asking.asked   = c.asking.tail;
-        n.asking.psns    = '0;
-        n.asking.blocked = 1'b0;
+        n.next_psn               = n.una_psn;
+        n.asked_psn              = n.una_psn;
+        n.unasked                = '0;
+        n.asking.asked           = c.asking.tail;
+        n.asking.psns            = '0;
+        n.asking.blocked         = 1'b0;
+        {n.unread, n.unread_psn} = '0;
       end else if (c.after == AfterFail) begin
-        n.after  = AfterNone;
-        n.state  = QpError;
+        n.after = AfterNone;
+        n.state = QpError;
         n.asking = '0;
-        walk_o   = 1'b1;
+        {n.unread, n.unread_psn} = '0;
+        walk_o = 1'b1;
+      end else if (c.unread && !psn_behind(posted_i.last_psn, c.unread_psn)) begin
+        // All messages before it are complete.
+        note_o       = RequesterUnreadable;
+        n.after      = AfterFail;
+        n.status     = StatusLocalAccess;
+        n.timer_runs = 1'b0;
+        walk_o       = 1'b1;
       end
 
       default: note_o = RequesterIgnored;
@@ -489,7 +511,7 @@ module gbn_requester_step
         if (c.current == c.tail) n.current = n.tail;
         walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
       end
-      if (n.after != AfterNone) walk_o = 1'b1;
+      if (n.after != AfterNone || n.unread) walk_o = 1'b1;
     end
 
     // A rewind stops an ACK timer, a failure any timer. The RNR wait is the one timer that starts with a rewind.

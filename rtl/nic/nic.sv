@@ -72,6 +72,7 @@ module nic
     input  logic                   data_valid_i,
     input  logic [   SlotBits-1:0] data_tag_i,
     input  logic                   data_last_i,
+    input  logic                   data_error_i,    // with the last beat: the host cannot read the payload
     input  logic [DataBytes*8-1:0] data_data_i,
     output logic                   write_valid_o,
     output logic [           63:0] write_va_o,
@@ -144,7 +145,8 @@ module nic
   logic [RegionBits-1:0] region_index;
   region_t region;
   table_t pages;
-  logic translator_busy;
+  logic translator_busy, reads_pass, invalidate;
+  logic [RegionBits-1:0] invalidate_index;
   path_t path;
   peer_t peer;
   logic [QpBits-1:0] command_qp;
@@ -224,6 +226,7 @@ module nic
       .region_write_o      (region_write),
       .region_index_o      (region_index),
       .region_o            (region),
+      .reads_pass_i        (reads_pass),
       .table_o             (pages),
       .translator_busy_i   (translator_busy),
       .path_write_o        (path_write),
@@ -317,8 +320,10 @@ module nic
   logic [Counters-1:0] receive_event;
   logic [Qps-1:0] answerable, sending;
   logic respond_valid, respond_ready, reply_valid, reply_ready;
-  logic [QpBits-1:0] respond_qp, reply_qp;
-  reply_t reply;
+  logic unread_valid, unread_ready, refused_valid;
+  logic [QpBits-1:0] respond_qp, reply_qp, unread_qp, refused_qp;
+  refusal_t unread;
+  reply_t   reply;
 
   nic_receive #(
       .DataBytes  (DataBytes),
@@ -353,6 +358,8 @@ module nic
       .region_write_i    (region_write),
       .region_index_i    (region_index),
       .region_i          (region),
+      .invalidate_o      (invalidate),
+      .invalidate_index_o(invalidate_index),
       .table_i           (pages),
       .translator_busy_o (translator_busy),
       .entry_valid_o,
@@ -415,6 +422,12 @@ module nic
       .reply_qp_o        (reply_qp),
       .reply_o           (reply),
       .reply_ready_i     (reply_ready),
+      .unread_valid_i    (unread_valid),
+      .unread_qp_i       (unread_qp),
+      .unread_i          (unread),
+      .unread_ready_o    (unread_ready),
+      .refused_valid_o   (refused_valid),
+      .refused_qp_o      (refused_qp),
       .recv_valid_i,
       .recv_qp_i,
       .recv_i,
@@ -547,7 +560,8 @@ module nic
       .Wqes     (Wqes),
       .Reads    (Reads),
       .PeriodPs (PeriodPs),
-      .Slots    (Slots)
+      .Slots    (Slots),
+      .Regions  (Regions)
   ) u_transmit (
       .clk_i,
       .rst_i,
@@ -561,6 +575,12 @@ module nic
       .path_write_i       (path_write),
       .path_qp_i          (command_qp),
       .path_i             (path),
+      .region_write_i     (region_write),
+      .region_index_i     (region_index),
+      .region_i           (region),
+      .invalidate_i       (invalidate),
+      .invalidate_index_i (invalidate_index),
+      .reads_pass_o       (reads_pass),
       .command_valid_i    (requester_valid),
       .command_open_i     (command_open),
       .command_query_i    (command_query),
@@ -631,6 +651,12 @@ module nic
       .reply_qp_i         (reply_qp),
       .reply_i            (reply),
       .reply_ready_o      (reply_ready),
+      .unread_valid_o     (unread_valid),
+      .unread_qp_o        (unread_qp),
+      .unread_o           (unread),
+      .unread_ready_i     (unread_ready),
+      .refused_valid_i    (refused_valid),
+      .refused_qp_i       (refused_qp),
       .read_ahead_i       (settings.read_ahead),
       .read_valid_o,
       .read_tag_o,
@@ -639,6 +665,7 @@ module nic
       .data_valid_i,
       .data_tag_i,
       .data_last_i,
+      .data_error_i,
       .data_data_i,
       .tx_valid_o,
       .tx_last_o,

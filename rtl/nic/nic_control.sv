@@ -51,6 +51,7 @@ module nic_control
     output logic                     region_write_o,
     output logic    [RegionBits-1:0] region_index_o,
     output region_t                  region_o,
+    input  logic                     reads_pass_i,      // no read is to come that was checked before the region command
     output table_t                   table_o,
     input  logic                     translator_busy_i,
 
@@ -213,12 +214,12 @@ module nic_control
           first: {settings_o.region_table_high, settings_o.region_table_low}
       };
 
-  // A region command is over when what was checked before it has left.
+  // A region command is over when what was checked before it has left, and what was to be read has come.
   logic region_passed, region_drain_idle;
 
   always_ff @(posedge clk_control) begin
     if (rst_i) region_busy_q <= 1'b0;
-    else region_busy_q <= region_write_o || (region_busy_q && !region_passed);
+    else region_busy_q <= region_write_o || (region_busy_q && !(region_passed && reads_pass_i));
   end
 
   drain #(

@@ -1,9 +1,9 @@
 // Transmit of the NIC: feeds the requester, fetches payload, builds frames.
 //
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
-//   receive side, reactions: what came by way of the receive buffer. What a reaction leaves to be done comes with its
+//   receive side, reactions: what came by way of the receive buffer, and packets whose payload cannot be read. What a reaction leaves to be done comes with its
 //   step (`landing_…`).
-// - Answers, work requests, failures and timers wait while there is no room for the completions that they may cause.
+// - Answers, work requests, failures, packets that cannot be read and timers wait while there is no room for the completions that they may cause.
 // - A work request waits while its ring is full.
 // - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
 // - READ responses come from the responder, one at a time, and take the way of requests: slots, account, selection.
@@ -16,14 +16,16 @@
 module nic_transmit
   import eth_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*, time_pkg::*, nic_registers_pkg::*, nic_pkg::*;
 #(
-    parameter  int unsigned DataBytes = 32,
-    parameter  int unsigned Qps       = 64,
-    parameter  int unsigned Wqes      = 16,
-    parameter  int unsigned Reads     = 16,
-    parameter  int unsigned PeriodPs  = 5120,
-    parameter  int unsigned Slots     = 32,
-    localparam int unsigned QpBits    = $clog2(Qps),
-    localparam int unsigned SlotBits  = $clog2(Slots)
+    parameter  int unsigned DataBytes  = 32,
+    parameter  int unsigned Qps        = 64,
+    parameter  int unsigned Wqes       = 16,
+    parameter  int unsigned Reads      = 16,
+    parameter  int unsigned PeriodPs   = 5120,
+    parameter  int unsigned Slots      = 32,
+    parameter  int unsigned Regions    = 256,
+    localparam int unsigned QpBits     = $clog2(Qps),
+    localparam int unsigned SlotBits   = $clog2(Slots),
+    localparam int unsigned RegionBits = $clog2(Regions)
 ) (
     input logic   clk_i,
     input logic   rst_i,
@@ -39,6 +41,14 @@ module nic_transmit
     input logic               path_write_i,
     input logic  [QpBits-1:0] path_qp_i,
     input path_t              path_i,
+
+    // Regions, as in transmit_slots
+    input  logic                     region_write_i,
+    input  logic    [RegionBits-1:0] region_index_i,
+    input  region_t                  region_i,
+    input  logic                     invalidate_i,
+    input  logic    [RegionBits-1:0] invalidate_index_i,
+    output logic                     reads_pass_o,
 
     input  logic              command_valid_i,
     input  logic              command_open_i,
@@ -125,6 +135,14 @@ module nic_transmit
     input  reply_t              reply_i,
     output logic                reply_ready_o,
 
+    // READ responses whose payload cannot be read, and refusals that the responder has taken
+    output logic                  unread_valid_o,
+    output logic     [QpBits-1:0] unread_qp_o,
+    output refusal_t              unread_o,
+    input  logic                  unread_ready_i,
+    input  logic                  refused_valid_i,
+    input  logic     [QpBits-1:0] refused_qp_i,
+
     input  logic   [            8:0] read_ahead_i,
     output logic                     read_valid_o,
     output logic   [   SlotBits-1:0] read_tag_o,
@@ -133,6 +151,7 @@ module nic_transmit
     input  logic                     data_valid_i,
     input  logic   [   SlotBits-1:0] data_tag_i,
     input  logic                     data_last_i,
+    input  logic                     data_error_i,
     input  logic   [DataBytes*8-1:0] data_data_i,
 
     output logic                   tx_valid_o,
@@ -161,11 +180,12 @@ module nic_transmit
     FromWork     = 3'd2,
     FromSend     = 3'd3,
     FromFail     = 3'd4,
-    FromReaction = 3'd5
+    FromReaction = 3'd5,
+    FromUnread   = 3'd6
   } from_e;
 
   logic fails_q;  // a failure is under way
-  logic [5:0] want, wish, grant;
+  logic [6:0] want, wish, grant;
   logic [2:0] from;
   logic event_valid, event_ready;
   requester_kind_e kind;
@@ -173,13 +193,18 @@ module nic_transmit
   psn_t psn;
   logic send_valid, send_ready, hold_send, stale_send, unused_turn_moves;
 
+  logic unread_valid, unread_response, unread_ready;
+  logic [QpBits-1:0] unread_qp;
+  refusal_t unread;
+
   assign want[FromCommand]  = command_valid_i;
   assign want[FromAck]      = ack_valid_i && completion_room_i;
   assign want[FromSend]     = send_valid && !hold_send && !stale_send;
   assign want[FromFail]     = fail_valid_i && completion_room_i && !fails_q;
   assign want[FromReaction] = reaction_valid_i && completion_room_i;
+  assign want[FromUnread]   = unread_valid && !unread_response && completion_room_i;
 
-  logic [5:0][QpBits-1:0] want_qp;
+  logic [6:0][QpBits-1:0] want_qp;
   logic [1:0] inside_valid;
   logic [1:0][QpBits-1:0] inside_qp;
 
@@ -189,14 +214,15 @@ module nic_transmit
   assign want_qp[FromSend]     = send_qp;
   assign want_qp[FromFail]     = fail_qp_i;
   assign want_qp[FromReaction] = reaction_qp_i;
+  assign want_qp[FromUnread]   = unread_qp;
 
-  for (genvar s = 0; s < 6; s++) begin : gen_wish
+  for (genvar s = 0; s < 7; s++) begin : gen_wish
     assign wish[s] = want[s] && !(inside_valid[0] && inside_qp[0] == want_qp[s]) &&
         !(inside_valid[1] && inside_qp[1] == want_qp[s]);
   end
 
   round_robin_arbiter #(
-      .Count(6)
+      .Count(7)
   ) u_turn (
       .clk_i    (clk_requester),
       .rst_i,
@@ -226,6 +252,10 @@ module nic_transmit
       FromReaction: begin
         {kind, qp}      = {reaction_i.answer ? RequesterAck : RequesterResponse, reaction_qp_i};
         {psn, syndrome} = {reaction_i.psn, reaction_i.syndrome};
+      end
+      FromUnread: begin
+        {kind, qp} = {RequesterUnread, unread_qp};
+        psn        = unread.psn;
       end
       default:  {kind, qp} = {RequesterSend, send_qp};
     endcase
@@ -323,12 +353,12 @@ module nic_transmit
   );
 
   assign completion_qp_o = step_qp;
-  assign failed_o        = step_valid && step_note inside {RequesterRemoteError, RequesterExhausted};
-  assign failed_qp_o     = step_qp;
-  assign step_o          = step_valid;
-  assign step_qp_o       = step_qp;
-  assign step_context_o  = context_after;
-  assign send_step       = step_valid && step_kind == RequesterSend;
+  assign failed_o = step_valid && step_note inside {RequesterRemoteError, RequesterExhausted, RequesterUnreadable};
+  assign failed_qp_o = step_qp;
+  assign step_o = step_valid;
+  assign step_qp_o = step_qp;
+  assign step_context_o = context_after;
+  assign send_step = step_valid && step_kind == RequesterSend;
 
   // A step shows three cycles after its event was taken.
   logic [2:0] reacts_q;
@@ -358,7 +388,7 @@ module nic_transmit
   logic [15:0] counted_bytes;
   logic [QpBits-1:0] put_qp;
   request_t put_request;
-  logic [Qps-1:0] locked, under_way, waiting;
+  logic [Qps-1:0] locked, under_way, waiting, unread_qps;
 
   assign reply_ready_o = !send_step;
   assign response_over = reply_valid_i && reply_ready_o && reply_i.over;
@@ -387,7 +417,7 @@ module nic_transmit
   ) u_responses (
       .clk_i             (clk_requester),
       .rst_i,
-      .answerable_i,
+      .answerable_i      (answerable_i & ~unread_qps),
       .paced_i           (dcqcn_on_i),
       .eligible_i,
       .locked_i          (locked),
@@ -501,7 +531,8 @@ module nic_transmit
   transmit_slots #(
       .DataBytes(DataBytes),
       .Qps      (Qps),
-      .Slots    (Slots)
+      .Slots    (Slots),
+      .Regions  (Regions)
   ) u_slots (
       .clk_i                (clk_slots),
       .clk_beats_i          (clk_beats),
@@ -517,8 +548,13 @@ module nic_transmit
       .context_qp_i         (step_qp),
       .context_ready_i      (context_after.state == QpReady),
       .context_oldest_i     (requester_oldest_wanted(context_after)),
-      .context_next_i       (context_after.next_psn),
+      .context_next_i       (requester_end_wanted(context_after)),
       .failing_i            (failing),
+      .region_write_i,
+      .region_index_i,
+      .region_i,
+      .invalidate_i,
+      .invalidate_index_i,
       .withdraw_i           (withdraw),
       .withdraw_qp_i        (reply_qp_i),
       .withdraw_all_i       (reply_i.all),
@@ -536,7 +572,17 @@ module nic_transmit
       .data_valid_i,
       .data_tag_i,
       .data_last_i,
+      .data_error_i,
       .data_data_i,
+      .unread_valid_o       (unread_valid),
+      .unread_response_o    (unread_response),
+      .unread_qp_o          (unread_qp),
+      .unread_o             (unread),
+      .unread_ready_i       (unread_ready),
+      .unread_qps_o         (unread_qps),
+      .refused_valid_i,
+      .refused_qp_i,
+      .reads_pass_o,
       .head_o               (head),
       .head_slot_o          (head_slot),
       .head_qp_o            (head_qp),
@@ -556,6 +602,12 @@ module nic_transmit
       .moves_o              (slots_move),
       .idle_o               (slots_idle)
   );
+
+  // A READ response is refused when none of its QP is on its way here: it would be sent.
+  assign unread_valid_o = unread_valid && unread_response && !under_way[unread_qp];
+  assign unread_qp_o    = unread_qp;
+  assign unread_o       = unread;
+  assign unread_ready   = unread_response ? unread_valid_o && unread_ready_i : grant[FromUnread] && event_ready;
 
   logic job_valid, job_ready;
   logic [AddressBits-1:0] job_address;
@@ -735,6 +787,7 @@ module nic_transmit
     event_o[CountCnpsOut]     = cnp_ready_o;
     event_o[CountPfcOut]      = pfc_ready_o;
     event_o[CountRequestsOut] = request_valid;
+    event_o[CountUnread]      = unread_valid && unread_ready;
     event_o[CountResentOut]   = put && put_packet && put_request.again;
     if (step_valid) begin
       event_o[CountNaksIn] = step_note == RequesterNak;
@@ -744,7 +797,8 @@ module nic_transmit
       event_o[CountRemoteErrorsIn] = step_note == RequesterRemoteError;
       event_o[CountTimeouts] = step_note == RequesterTimeout;
       event_o[CountExhausted] = step_note == RequesterExhausted;
-      event_o[CountAnswersUnused] = step_note inside {RequesterStale, RequesterReserved} ||
+      event_o[CountAnswersUnused] = (step_note == RequesterStale && step_kind != RequesterUnread) ||
+          step_note == RequesterReserved ||
           (step_note == RequesterUnsent && step_kind != RequesterResponse);
       event_o[CountWorkRefused] = step_note inside {RequesterRefusedFull, RequesterRefusedState, RequesterRefusedWork};
     end

@@ -166,6 +166,14 @@ module receive_engine
     output reply_t              reply_o,
     input  logic                reply_ready_i,
 
+    // READ responses whose payload cannot be read, and refusals that the responder has taken
+    input  logic                  unread_valid_i,
+    input  logic     [QpBits-1:0] unread_qp_i,
+    input  refusal_t              unread_i,
+    output logic                  unread_ready_o,
+    output logic                  refused_valid_o,
+    output logic     [QpBits-1:0] refused_qp_o,
+
     output logic [Counters-1:0] event_o,
     output logic                idle_o
 );
@@ -765,9 +773,9 @@ module receive_engine
   ) u_refusals (
       .clk_i  (clk_responder),
       .rst_i,
-      .valid_i(bars),
+      .valid_i(bars || unread_ready_o),
       .ready_o(refusals_ready),
-      .data_i (refused_in),
+      .data_i (bars ? refused_in : {unread_qp_i, unread_i}),
       .valid_o(refuse_valid),
       .ready_i(grant[FromRefuse] && event_ready),
       .data_o ({refuse_qp, refusal}),
@@ -775,6 +783,11 @@ module receive_engine
   );
 
   assign refusing_o = refusals != '0;
+
+  // READ responses whose payload cannot be read come in between. Room stays for packets on their way to their verdict.
+  assign unread_ready_o  = unread_valid_i && !bars && refusals < 5'd6;
+  assign refused_valid_o = step_valid && step_kind == ResponderRefuse;
+  assign refused_qp_o    = step_qp;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // What becomes of READ events, behind the check of their memory; and withdrawals, as they come between them
@@ -914,7 +927,7 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || offer || reacting || landing_valid_i || parts_move || !responder_idle ||
+      .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || parts_move || !responder_idle ||
           carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 || atomic_valid ||
           writer_moves || !answers_idle || !replies_idle || !resolve_idle || !translator_idle),
       .clk_o(clk_responder)

@@ -116,6 +116,7 @@ module region_table
       UseLocalWrite:  granted = region.local_write;
       UseRemoteWrite: granted = region.remote_write;
       UseRemoteRead:  granted = region.remote_read;
+      UseLocalRead:   granted = 1'b1;
       default:        granted = region.remote_atomic;
     endcase
   end

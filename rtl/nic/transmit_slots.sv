@@ -8,6 +8,12 @@
 // - Fetch: the payload is requested by DMA with tag = slot and comes in beats. A packet is ready when its last beat
 //   has arrived. With `read_ahead_i` other than 0, no read is offered while so many units of 256 bytes are still to
 //   come. The read of a packet that is withdrawn before it was offered is left out.
+// - Memory: the region of a request's payload is checked when its slot is filled, before its read is offered. One of a
+//   READ response was checked before. A packet whose region does not hold its payload (no read is offered then), or
+//   whose data comes with an error, is not sent: when it is the oldest of its class, `unread_valid_o` offers its QP and
+//   PSN, of one packet at a time. The requester's step of it withdraws a request and what is behind it; the responder's
+//   refusal (`refused_…`) withdraws a READ response and those of its QP behind it. Of a QP whose response is offered
+//   no further response is built (`unread_qps_o`).
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
@@ -31,10 +37,12 @@ module transmit_slots
     parameter  int unsigned DataBytes   = 32,
     parameter  int unsigned Qps         = 64,
     parameter  int unsigned Slots       = 32,                            // a power of two, 4 or more
+    parameter  int unsigned Regions     = 256,
     localparam int unsigned QpBits      = $clog2(Qps),
     localparam int unsigned SlotBits    = $clog2(Slots),
     localparam int unsigned SlotBeats   = 4096 / DataBytes,
     localparam int unsigned AddressBits = SlotBits + $clog2(SlotBeats),
+    localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned InfoBits    = $bits(request_t)
 ) (
     input logic clk_i,        // packets; rises when `moves_o` is 1
@@ -57,6 +65,12 @@ module transmit_slots
 
     input logic [Qps-1:0] failing_i,  // QPs that fail: none of their packets is wanted
 
+    input logic                     region_write_i,
+    input logic    [RegionBits-1:0] region_index_i,
+    input region_t                  region_i,
+    input logic                     invalidate_i,
+    input logic    [RegionBits-1:0] invalidate_index_i,
+
     input logic                 withdraw_i,
     input logic    [QpBits-1:0] withdraw_qp_i,
     input logic                 withdraw_all_i,
@@ -77,7 +91,18 @@ module transmit_slots
     input logic                   data_valid_i,
     input logic [   SlotBits-1:0] data_tag_i,
     input logic                   data_last_i,
+    input logic                   data_error_i,  // with the last beat: the payload could not be read
     input logic [DataBytes*8-1:0] data_data_i,
+
+    output logic                  unread_valid_o,     // a packet whose payload cannot be read
+    output logic                  unread_response_o,  // a READ response
+    output logic     [QpBits-1:0] unread_qp_o,
+    output refusal_t              unread_o,           // request: its PSN only
+    input  logic                  unread_ready_i,
+    output logic     [   Qps-1:0] unread_qps_o,       // the QP of a READ response
+    input  logic                  refused_valid_i,    // the responder has taken a refusal
+    input  logic     [QpBits-1:0] refused_qp_i,
+    output logic                  reads_pass_o,       // none is to come of what was checked when a region was written
 
     output logic           [         7:0]               head_o,
     output logic           [         7:0][SlotBits-1:0] head_slot_o,
@@ -172,13 +197,16 @@ module transmit_slots
   // still in its queue), draining (withdrawn, data still to come).
   logic [Slots-1:0] filled_q, filled_d, queued_q, queued_d, unwanted_q, unwanted_d, draining_q, draining_d, asks_q;
   logic [Slots-1:0] response_q;  // READ responses
+  logic [Slots-1:0] bad_q, bad_d;  // the payload cannot be read
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
   logic [7:0] ends;  // classes whose oldest packet is of a QP that fails
   logic [SlotBits-1:0] drop_slot, pop_slot;
-  logic done, dropped;
-  logic [SlotBits-1:0] done_tag;  // slot for which no more data is to come
+  logic done, dropped, come_last, refused;
+  logic [SlotBits-1:0] done_tag, refused_slot;  // slot for which no more data is to come, for which none was asked
+  logic unread_valid_q, unread_told_q;
+  psn_t unread_psn;
   logic [3:0] freed;
   logic [3:0][SlotBits-1:0] freed_slot;
 
@@ -209,6 +237,7 @@ module transmit_slots
     queued_d   = queued_q;
     unwanted_d = unwanted_q;
     draining_d = draining_q;
+    bad_d      = bad_q;
     if (context_valid_i)
       for (int unsigned s = 0; s < Slots; s++) begin
         if (queued_q[s] && !response_q[s] && qp_q[s] == context_qp_i && (!context_ready_i || psn_behind(
@@ -225,6 +254,12 @@ module transmit_slots
               psn_q[s], withdraw_read_i.first_psn
           )))
         unwanted_d[s] = 1'b1;
+    if (refused_valid_i && unread_valid_q && unread_told_q && unread_response_o && unread_qp_o == refused_qp_i)
+      for (int unsigned s = 0; s < Slots; s++)
+      if (queued_q[s] && response_q[s] && qp_q[s] == refused_qp_i && !psn_behind(psn_q[s], unread_psn))
+        unwanted_d[s] = 1'b1;
+    if (come_last && data_error_i) bad_d[data_tag_i] = 1'b1;
+    if (refused) bad_d[refused_slot] = 1'b1;
     if (take_i || take_response_i) used_d[next_free] = 1'b1;
     if (step_free) used_d[granted_slot] = 1'b0;
     if (pop_i != '0) queued_d[pop_slot] = 1'b0;
@@ -245,6 +280,7 @@ module transmit_slots
       filled_d[granted_slot]   = 1'b1;
       queued_d[granted_slot]   = 1'b1;
       unwanted_d[granted_slot] = 1'b0;
+      bad_d[granted_slot]      = 1'b0;
     end
   end
 
@@ -256,6 +292,7 @@ module transmit_slots
       queued_q   <= '0;
       unwanted_q <= '0;
       draining_q <= '0;
+      bad_q      <= '0;
     end else begin
       used_q     <= used_d;
       whole_q    <= whole_d;
@@ -263,6 +300,7 @@ module transmit_slots
       queued_q   <= queued_d;
       unwanted_q <= unwanted_d;
       draining_q <= draining_d;
+      bad_q      <= bad_d;
     end
   end
 
@@ -324,7 +362,9 @@ module transmit_slots
   // Slot contents and the order within a class
 
   logic [7:0][SlotBits-1:0] slot;
-  logic [7:0] valid, unused_ready, drop_wish;
+  logic [7:0] valid, unused_ready, drop_wish, bad_wish, bad;
+  logic look;  // at a packet that is bad
+  logic [SlotBits-1:0] bad_slot;
   logic [7:0][CountBits-1:0] unused_count;
 
   for (genvar c = 0; c < 8; c++) begin : gen_order
@@ -344,7 +384,8 @@ module transmit_slots
     );
 
     assign ends[c] = valid[c] && failing_i[head_qp_o[c]] && !response_q[slot[c]];
-    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c];
+    assign bad_wish[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && bad_q[slot[c]];
+    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && !bad_q[slot[c]];
     assign drop_wish[c] = valid[c] && unwanted_q[slot[c]];
   end
 
@@ -373,10 +414,67 @@ module transmit_slots
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
+  // The packet whose payload cannot be read: of the first class that has one. It stands until it is withdrawn. The NAK of
+  // a READ response has the MSN before that of the response.
+
+  logic looked_q;
+  logic [SlotBits-1:0] unread_slot_q;
+  logic [23:0] unread_msn;
+
+  ram_1r1w #(
+      .Width(24),
+      .Depth(Slots)
+  ) u_msns (
+      .clk_i,
+      .write_i        (fill && response_i),
+      .write_address_i(granted_slot),
+      .data_i         (request_i.imm[23:0]),
+      .read_i         (look),
+      .read_address_i (bad_slot),
+      .data_o         (unread_msn)
+  );
+
+  assign bad  = bad_wish & (~bad_wish + 1'b1);
+  assign look = bad_wish != '0 && !unread_valid_q;
+
+  always_comb begin
+    bad_slot = '0;
+    if (look) for (int unsigned c = 0; c < 8; c++) if (bad[c]) bad_slot |= slot[c];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      unread_valid_q <= 1'b0;
+      looked_q       <= 1'b0;
+    end else begin
+      unread_valid_q <= look || (unread_valid_q && queued_q[unread_slot_q] && !unwanted_q[unread_slot_q]);
+      looked_q       <= look;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (look) unread_slot_q <= bad_slot;
+    unread_told_q <= !look && (unread_told_q || (unread_valid_o && unread_ready_i));
+  end
+
+  assign unread_psn = psn_q[unread_slot_q];
+  assign unread_response_o = response_q[unread_slot_q];
+  assign unread_qp_o = qp_q[unread_slot_q];
+  assign unread_valid_o    = unread_valid_q && !looked_q && !unread_told_q && queued_q[unread_slot_q] &&
+      !unwanted_q[unread_slot_q];
+  // The NAK of a READ response is that of a responder which cannot carry out the request.
+  assign unread_o = '{psn: unread_psn, msn: unread_msn - 1'b1, remote: 1'b0};
+
+  always_comb begin
+    unread_qps_o = '0;
+    if (unread_valid_q && unread_response_o) unread_qps_o[unread_qp_o] = 1'b1;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
   // DMA
 
   fetch_t fetch;
-  logic fetch_ready, fetch_valid, asked, skipped, come_last;
+  logic fetch_ready, fetch_valid, asked, skipped;
   logic [CountBits-1:0] fetches;
 
   assign fetch = '{va: request_i.local_va, key: request_i.local_key, bytes: request_i.payload_bytes};
@@ -396,15 +494,55 @@ module transmit_slots
       .count_o(fetches)
   );
 
+  // The verdict on a request's payload comes two cycles behind its step, when its read may be offered for the first time.
+  logic ask, allowed, regions_idle, unused_other;
+  logic [1:0] asked_q;
+  logic [SlotBits-1:0] asked_slot_q;
+
+  assign ask     = fill && !empty && !response_i;
+  assign refused = asked_q[1] && !allowed;
+
+  region_table #(
+      .Regions(Regions)
+  ) u_regions (
+      .clk_i,
+      .rst_i,
+      .write_i      (region_write_i),
+      .write_index_i(region_index_i),
+      .region_i,
+      .ask_i        (ask),
+      .use_i        (UseLocalRead),
+      .key_i        (fetch.key),
+      .va_i         (fetch.va),
+      .bytes_i      (32'(fetch.bytes)),
+      .allowed_o    (allowed),
+      .other_key_i  ('0),
+      .other_valid_o(unused_other),
+      .invalidate_i,
+      .invalidate_index_i,
+      .idle_o       (regions_idle)
+  );
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) asked_q <= '0;
+    else asked_q <= {asked_q[0], ask};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (ask) asked_slot_q <= granted_slot;
+    if (asked_q[0]) refused_slot <= asked_slot_q;
+  end
+
   // What was offered stays until it is taken.
-  logic offered_q, offered_d, room;
-  assign read_valid_o = fetch_valid && (offered_q || (room && !unwanted_q[read_tag_o]));
+  logic offered_q, offered_d, room, left_out;
+  assign left_out     = unwanted_q[read_tag_o] || bad_q[read_tag_o] || (refused && refused_slot == read_tag_o);
+  assign read_valid_o = fetch_valid && (offered_q || (room && !left_out));
   assign asked        = read_valid_o && read_ready_i;
   assign offered_d    = read_valid_o && !read_ready_i;
 
   // A read that is left out counts as its last data, when no other data is the last.
   assign come_last    = data_valid_i && data_last_i;
-  assign skipped      = fetch_valid && !offered_q && unwanted_q[read_tag_o] && !come_last;
+  assign skipped      = fetch_valid && !offered_q && left_out && !come_last;
   assign done         = come_last || skipped;
   assign done_tag     = come_last ? data_tag_i : read_tag_o;
 
@@ -449,10 +587,26 @@ module transmit_slots
       .data_o         (payload_data_o)
   );
 
+  // Reads that are to come, or whose verdict is, of packets that were checked before a region was last written
+  logic [Slots-1:0] coming_q, passing_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {coming_q, passing_q} <= '0;
+    else begin
+      if (done) coming_q[done_tag] <= 1'b0;
+      if (fill) coming_q[granted_slot] <= !empty;
+      if (region_write_i) passing_q <= coming_q;
+      if (done) passing_q[done_tag] <= 1'b0;
+    end
+  end
+
+  assign reads_pass_o = passing_q == '0;
+
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
   assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
-      pop_i != '0 || drop_wish != '0 || ends != '0 || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
+      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || invalidate_i ||
+      !regions_idle || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;
@@ -463,8 +617,8 @@ module transmit_slots
 
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && !take_response_i && !reserved_q && !withdraw_i && granted == '0 && !step_valid_i &&
-      fetches == '0 && !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 &&
-      !happened_q;
+      fetches == '0 && !region_write_i && !invalidate_i && regions_idle && bad_wish == '0 && !unread_valid_q &&
+      !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 && !happened_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
@@ -474,6 +628,8 @@ module transmit_slots
       else $error("transmit_slots: a grant without a slot");
       assert (!step_valid_i || (response_i ? reserved_q : granted_valid))
       else $error("transmit_slots: a step that nothing was granted for");
+      assert (!(fetch_valid && asked_q[0] && asked_slot_q == read_tag_o))
+      else $error("transmit_slots: a DMA read before its verdict");
       assert (!fill || empty || fetch_ready)
       else $error("transmit_slots: a DMA read has no room");
       assert (!fill || 32'(request_i.payload_bytes) <= PayloadBytesMax)

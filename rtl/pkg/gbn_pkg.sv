@@ -24,7 +24,7 @@ package gbn_pkg;
     StatusRemoteInvalid = 4'd5,
     StatusRemoteAccess  = 4'd6,
     StatusRemoteOperate = 4'd7,
-    StatusLocalAccess   = 4'd8,  // the receive buffer, or the memory of a READ, is not registered; set by the NIC
+    StatusLocalAccess   = 4'd8,  // the memory of the work request, or the receive buffer, is not registered
     StatusBadResponse   = 4'd9   // a READ response that cannot be
   } status_e;
 
@@ -101,7 +101,7 @@ package gbn_pkg;
     logic  blocked;      // SEND found that its work has to wait for READs; until something is acknowledged
   } asking_t;
 
-  // Context of a QP at the requester. 357 bits.
+  // Context of a QP at the requester. 382 bits.
   typedef struct packed {
     qp_state_e         state;
     requester_config_t configuration;
@@ -122,6 +122,8 @@ package gbn_pkg;
     logic              timer_runs;
     cycle_t            deadline;
     asking_t           asking;
+    logic              unread;         // the payload of a packet cannot be read: nothing is sent from it on
+    psn_t              unread_psn;     // its PSN
   } requester_context_t;
 
   typedef enum logic [3:0] {
@@ -133,28 +135,30 @@ package gbn_pkg;
     RequesterTimer    = 4'd5,
     RequesterWalk     = 4'd6,
     RequesterFail     = 4'd7,  // the QP's other half has failed
-    RequesterResponse = 4'd8   // a READ response, or the answer of an atomic
+    RequesterResponse = 4'd8,  // a READ response, or the answer of an atomic
+    RequesterUnread   = 4'd9   // the payload of a packet that was to be sent cannot be read
   } requester_kind_e;
 
   // Result of a step, for counters
   typedef enum logic [4:0] {
-    RequesterNone         = 5'd0,
-    RequesterProgress     = 5'd1,   // an ACK or a response acknowledged something
-    RequesterStale        = 5'd2,   // an answer for a PSN that is acknowledged already
-    RequesterUnsent       = 5'd3,   // an answer for a PSN that was never sent
-    RequesterReserved     = 5'd4,   // a syndrome that the standard does not define
-    RequesterNak          = 5'd5,   // a sequence NAK; rewind
-    RequesterRnr          = 5'd6,   // an RNR NAK; rewind and wait
-    RequesterRemoteError  = 5'd7,   // a NAK or a response that ends the QP
-    RequesterTimeout      = 5'd8,   // ACK timeout; rewind
-    RequesterRnrOver      = 5'd9,   // the RNR wait has ended
-    RequesterExhausted    = 5'd10,  // no retry left: the QP ends
-    RequesterBlocked      = 5'd11,  // SEND, but nothing may be sent
-    RequesterRefusedFull  = 5'd12,  // POST, but the ring is full
+    RequesterNone = 5'd0,
+    RequesterProgress = 5'd1,  // an ACK or a response acknowledged something
+    RequesterStale = 5'd2,  // an answer for a PSN that is acknowledged already
+    RequesterUnsent = 5'd3,  // an answer for a PSN that was never sent
+    RequesterReserved = 5'd4,  // a syndrome that the standard does not define
+    RequesterNak = 5'd5,  // a sequence NAK; rewind
+    RequesterRnr = 5'd6,  // an RNR NAK; rewind and wait
+    RequesterRemoteError = 5'd7,  // a NAK or a response that ends the QP
+    RequesterTimeout = 5'd8,  // ACK timeout; rewind
+    RequesterRnrOver = 5'd9,  // the RNR wait has ended
+    RequesterExhausted = 5'd10,  // no retry left: the QP ends
+    RequesterBlocked = 5'd11,  // SEND, but nothing may be sent
+    RequesterRefusedFull = 5'd12,  // POST, but the ring is full
     RequesterRefusedState = 5'd13,  // POST, but the QP is closed
-    RequesterRefusedWork  = 5'd14,  // POST with an illegal kind or length
-    RequesterIgnored      = 5'd15,  // no such event, or not in this state
-    RequesterImplied      = 5'd16   // what came says that a READ response is missing; rewind
+    RequesterRefusedWork = 5'd14,  // POST with an illegal kind or length
+    RequesterIgnored = 5'd15,  // no such event, or not in this state
+    RequesterImplied = 5'd16,  // what came says that a READ response is missing; rewind
+    RequesterUnreadable = 5'd17  // the oldest message cannot be sent, because its payload cannot be read: the QP ends
   } requester_note_e;
 
   // Request packet to build. Fields that its opcode does not have are zero. 435 bits.

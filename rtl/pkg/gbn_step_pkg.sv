@@ -69,6 +69,8 @@ package gbn_step_pkg;
     logic        ack_timer_on;    // the ACK timer is not off
     cycle_t      ack_deadline;    // deadline of an ACK timer that starts now
     cycle_t      rnr_deadline;
+    // UNREAD
+    logic        unwanted;        // the packet is acknowledged, or no longer to be sent
     // TIMER
     logic        held;            // the ACK timer is held: its packet has been away for less than T
     cycle_t      held_deadline;   // end of the hold
@@ -177,7 +179,7 @@ package gbn_step_pkg;
 
   // The QP may send a packet, unless its work has to wait for READs. PSNs of responses are not its packets.
   function automatic logic requester_sendable(input requester_context_t c);
-    return c.state == QpReady && c.current != c.head && !c.rnr_wait && !c.asking.blocked &&
+    return c.state == QpReady && c.current != c.head && !c.rnr_wait && !c.asking.blocked && !c.unread &&
         c.next_psn - c.una_psn - c.asking.psns < psn_t'(window_packets(c.configuration.window));
   endfunction
 
@@ -186,6 +188,11 @@ package gbn_step_pkg;
   function automatic psn_t requester_oldest_wanted(input requester_context_t c);
     return (c.asking.tail != c.asking.head && psn_behind(c.asking.first_psn, c.una_psn)) ? c.asking.first_psn :
         c.una_psn;
+  endfunction
+
+  // Packets from this PSN on are not wanted on the wire: not granted, or behind one whose payload cannot be read
+  function automatic psn_t requester_end_wanted(input requester_context_t c);
+    return c.unread ? c.unread_psn : c.next_psn;
   endfunction
 
 endpackage

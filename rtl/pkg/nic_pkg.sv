@@ -53,11 +53,12 @@ package nic_pkg;
   } peer_t;
 
   // What is to be done with memory
-  typedef enum logic [1:0] {
-    UseLocalWrite   = 2'd0,  // receive buffer
-    UseRemoteWrite  = 2'd1,  // WRITE of a peer
-    UseRemoteRead   = 2'd2,  // READ of a peer
-    UseRemoteAtomic = 2'd3   // atomic of a peer
+  typedef enum logic [2:0] {
+    UseLocalWrite   = 3'd0,  // receive buffer, data of a READ
+    UseRemoteWrite  = 3'd1,  // WRITE of a peer
+    UseRemoteRead   = 3'd2,  // READ of a peer
+    UseRemoteAtomic = 3'd3,  // atomic of a peer
+    UseLocalRead    = 3'd4   // payload of a SEND or WRITE: every region permits it (IBTA volume 1, 10.6.3.1)
   } use_e;
 
   // Memory region, and what it may be used for

@@ -531,7 +531,7 @@ package nic_registers_pkg;
     return data;
   endfunction
 
-  localparam int unsigned Counters = 57;
+  localparam int unsigned Counters = 58;
 
   typedef enum logic [5:0] {
     CountFramesIn = 6'd0,
@@ -590,7 +590,8 @@ package nic_registers_pkg;
     CountTranslationStalled4 = 6'd53,
     CountTranslationStalled5 = 6'd54,
     CountTranslationStalled6 = 6'd55,
-    CountTranslationStalled7 = 6'd56
+    CountTranslationStalled7 = 6'd56,
+    CountUnread = 6'd57
   } counter_e;
 
 endpackage

@@ -216,7 +216,7 @@ pub const REGION_REMOTE_READ_LOW: u32 = 11;
 pub const REGION_REMOTE_ATOMIC_LOW: u32 = 12;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
-/// 1 while memory may still be written that only a region before the last region command permits.
+/// 1 while memory may still be written or read that only a region before the last region command permits.
 pub const REGION_BUSY: u16 = 0x198;
 /// Region window: number of the first entry of its page table, low 32 bits.
 pub const REGION_TABLE_LOW: u16 = 0x19c;
@@ -354,6 +354,8 @@ pub const TRANSLATION_STALLED_5: u16 = 0x4d8;
 pub const TRANSLATION_STALLED_6: u16 = 0x4dc;
 /// Counter: cycles for which a packet of class 7 that was next waited for translations.
 pub const TRANSLATION_STALLED_7: u16 = 0x4e0;
+/// Counter: packets not sent because their payload could not be read: its region is not registered, or the host answered with an error.
+pub const UNREAD: u16 = 0x4e4;
 
 /// A counter of the NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -387,7 +389,7 @@ pub const fn event_bit(address: u16) -> u32 {
 }
 
 /// All counters, in the order of their registers and of the bits of `event_o`.
-pub const COUNTERS: [Counter; 57] = [
+pub const COUNTERS: [Counter; 58] = [
     Counter::new("frames_in", FRAMES_IN, false),
     Counter::new("bytes_in", BYTES_IN, true),
     Counter::new("frames_out", FRAMES_OUT, false),
@@ -445,6 +447,7 @@ pub const COUNTERS: [Counter; 57] = [
     Counter::new("translation_stalled_5", TRANSLATION_STALLED_5, false),
     Counter::new("translation_stalled_6", TRANSLATION_STALLED_6, false),
     Counter::new("translation_stalled_7", TRANSLATION_STALLED_7, false),
+    Counter::new("unread", UNREAD, false),
 ];
 
 /// A word of settings: it can be written, and reads as it was written.

@@ -293,7 +293,7 @@ fn refusable(message: &Message, number: u64, code: u8, judged: &Judged<'_>) -> b
             match code {
                 1 => work.operation.is_atomic() && !va.is_multiple_of(8),
                 2 => length > 0 && refused(),
-                _ => false,
+                _ => access == Access::RemoteRead && judged.regions.may_fail(va, length),
             }
         }
         1 => {

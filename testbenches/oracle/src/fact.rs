@@ -30,6 +30,13 @@ pub enum What {
         /// Its key.
         key: u32,
     },
+    /// From now on memory cannot be read: a DMA read may be answered with an error.
+    Unreadable {
+        /// Address of the first byte.
+        va: u64,
+        /// How many there are.
+        bytes: u64,
+    },
     /// A QP was opened.
     Opened(Qp),
     /// A QP was closed: the command has ended.

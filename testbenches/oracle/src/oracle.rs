@@ -136,6 +136,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             What::Registered(region) => self.regions[side].register(region, place.at),
             What::Removing { key } => self.regions[side].remove_begins(key),
             What::Removed { key } => self.regions[side].remove_ends(key),
+            What::Unreadable { va, bytes } => self.regions[side].forbid_reads(va, bytes),
             What::Opened(qp) => self.open(place, qp)?,
             What::Closed { qpn } => self.close(place, qpn)?,
             What::Posted { qpn, work } => {

@@ -32,6 +32,8 @@ pub enum Access {
 #[derive(Debug, Default)]
 pub struct Regions {
     entries: Vec<Entry>,
+    /// Memory that cannot be read: first address, bytes.
+    unreadable: Vec<(u64, u64)>,
     /// Whether any region's removal has ever begun.
     pub any_removed: bool,
 }
@@ -61,6 +63,18 @@ impl Regions {
             (entry.removing, entry.removed) = (true, true);
         }
         self.any_removed = true;
+    }
+
+    /// Notes that memory cannot be read any more.
+    pub fn forbid_reads(&mut self, va: u64, bytes: u64) {
+        self.unreadable.push((va, bytes));
+    }
+
+    /// Whether a read may have failed.
+    pub fn may_fail(&self, va: u64, length: u64) -> bool {
+        self.unreadable.iter().any(|(base, bytes)| {
+            va.wrapping_sub(*base) < *bytes && length > 0 || base.wrapping_sub(va) < length
+        })
     }
 
     fn with_key(&mut self, key: u32) -> impl Iterator<Item = &mut Entry> {

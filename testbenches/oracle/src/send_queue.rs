@@ -125,13 +125,14 @@ fn has_cause(place: &Place, status: Status, message: &Message, judged: &Judged<'
         Status::LocalAccess => {
             let write = work.operation.returns();
             let access = Access::Local { write };
-            judged.regions.may_refuse(
-                access,
-                work.key,
-                work.va,
-                work.length.into(),
-                message.posted,
-            )
+            !write && judged.regions.may_fail(work.va, work.length.into())
+                || judged.regions.may_refuse(
+                    access,
+                    work.key,
+                    work.va,
+                    work.length.into(),
+                    message.posted,
+                )
         }
         Status::RemoteInvalid => refused(1),
         Status::RemoteAccess => refused(2),

@@ -357,9 +357,16 @@ impl Driver for XoffNic {
         pins.entry_there_i = come.unwrap_or(false).into();
         let data = host.data(now);
         pins.data_valid_i = data.is_some().into();
-        if let Some(DataBeat { tag, bytes, last }) = data {
+        if let Some(DataBeat {
+            tag,
+            bytes,
+            last,
+            error,
+        }) = data
+        {
             pins.data_tag_i = tag;
             pins.data_last_i = last.into();
+            pins.data_error_i = error.into();
             beat::put(&mut pins.data_data_i, &bytes);
         }
         self.drive_registers(pins);

@@ -74,6 +74,8 @@ pub struct DataBeat {
     pub bytes: Vec<u8>,
     /// Whether it is the read's last beat.
     pub last: bool,
+    /// With the last beat: the memory could not be read, and the bytes of all beats mean nothing.
+    pub error: bool,
 }
 
 /// A DMA read request. Its data is returned with its tag.
@@ -128,6 +130,8 @@ struct Fetch {
     tag: u8,
     va: u64,
     left: usize,
+    /// Whether it ends with an error.
+    fails: bool,
 }
 
 /// Indices of flows in the lists of a host. They are kept in maps because every beat of a DMA write looks up its
@@ -171,6 +175,8 @@ pub struct Host {
     manual: Option<Box<Manual>>,
     /// Memory that remembers what was written, if it does.
     overlay: Option<Box<Overlay>>,
+    /// Memory that cannot be read: first address, bytes.
+    unreadable: Vec<(u64, u64)>,
     errors: HostErrors,
     digest: Digest,
     /// The earliest post of each kind: the cycle in which it is at the NIC, and the index of its sender or receiver.
@@ -196,6 +202,7 @@ impl Host {
             stalls: Stalls::default(),
             manual: None,
             overlay: None,
+            unreadable: Vec::new(),
             errors: HostErrors::default(),
             digest: Digest::default(),
             next_work: None,
@@ -229,6 +236,24 @@ impl Host {
             Some(overlay) => overlay.read(va, bytes),
             None => memory::fill(va, bytes),
         }
+    }
+
+    /// Has reads of the `bytes` from `va` on answered with an error from now on, as where an IOMMU has no page.
+    pub fn forbid_reads(&mut self, va: u64, bytes: u64) {
+        self.unreadable.push((va, bytes));
+    }
+
+    /// Lets all memory be read again.
+    pub fn allow_reads(&mut self) {
+        self.unreadable.clear();
+    }
+
+    /// Whether the `bytes` from `va` on can be read.
+    pub fn can_read(&self, va: u64, bytes: usize) -> bool {
+        let meets = |(base, length): &(u64, u64)| {
+            va.wrapping_sub(*base) < *length || base.wrapping_sub(va) < bytes as u64
+        };
+        !self.unreadable.iter().any(meets)
     }
 
     /// Writes to the memory from `va` on, as software of the host does. Only a host that was [taken
@@ -494,6 +519,7 @@ impl Host {
             tag,
             va,
             left: bytes,
+            fails: !self.can_read(va, bytes),
         });
         Ok(())
     }
@@ -590,15 +616,24 @@ impl Host {
             Some(overlay) => overlay.read(fetch.va, &mut bytes),
             None => memory::fill(fetch.va, &mut bytes),
         }
+        if fetch.fails {
+            bytes.iter_mut().for_each(|byte| *byte = !*byte);
+        }
         fetch.va += bytes.len() as u64;
         fetch.left -= bytes.len();
         fetch.next = Cycles(now.0 + 1);
         let (tag, last) = (fetch.tag, fetch.left == 0);
+        let error = last && fetch.fails;
         self.answering = !last;
         if last {
             self.fetches.pop_front();
         }
-        Some(DataBeat { tag, bytes, last })
+        Some(DataBeat {
+            tag,
+            bytes,
+            last,
+            error,
+        })
     }
 
     /// Performs a whole read of so many bytes at once, for model NICs, which fill in the content themselves. Returns

@@ -49,6 +49,7 @@ impl Host {
             stalls: self.stalls.clone(),
             manual: None,
             overlay: None,
+            unreadable: self.unreadable.clone(),
             ..*self
         }
     }

@@ -162,6 +162,23 @@ fn the_source_is_not_registered_or_it_is() {
 }
 
 #[test]
+fn the_source_cannot_be_read_or_it_can() {
+    for (bytes, rule) in [(0, Some("sends.cause")), (1, None)] {
+        let mut log = Log::new();
+        log.post_changed(0, Operation::Write, 10, |work| {
+            (work.key, work.va) = (KEY, BASE)
+        });
+        let va = BASE + 9;
+        log.push(0, What::Unreadable { va, bytes });
+        log.complete_send(0, 0, Status::LocalAccess);
+        match rule {
+            Some(rule) => log.breaks(rule),
+            None => log.holds(),
+        }
+    }
+}
+
+#[test]
 fn none_at_all() {
     let mut log = acknowledged();
     log.complete_send(0, 0, Status::Success);

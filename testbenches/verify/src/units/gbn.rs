@@ -119,7 +119,7 @@ impl AskingQp {
                 reads => most.min(reads),
             });
         }
-        (self.qp).step_reading(event.into(), now, &mut self.reading, |_| true)
+        (self.qp).step_reading(event, now, &mut self.reading, |_| true)
     }
 }
 
@@ -177,6 +177,7 @@ impl End for Requesting {
             RequesterEvent::Send => RequesterKind::RequesterSend as u8,
             RequesterEvent::Ack { .. } => RequesterKind::RequesterAck as u8,
             RequesterEvent::Response(_) => RequesterKind::RequesterResponse as u8,
+            RequesterEvent::Unread { .. } => RequesterKind::RequesterUnread as u8,
             RequesterEvent::Timer => KIND_TIMER,
             RequesterEvent::Walk => KIND_WALK,
             RequesterEvent::Fail => RequesterKind::RequesterFail as u8,
@@ -557,6 +558,7 @@ fn read_requester_context(context: &gbn_pkg::RequesterContext) -> RequesterConte
         timer_runs: context.timer_runs,
         deadline: Cycle(context.deadline),
         asking: read_asking(&context.asking),
+        unread: context.unread.then(|| Psn::wrapping(context.unread_psn)),
     }
 }
 
@@ -723,6 +725,7 @@ macro_rules! requester_top {
                         pins.event_psn_i = psn.get();
                         pins.event_syndrome_i = syndrome.0;
                     }
+                    RequesterEvent::Unread { psn } => pins.event_psn_i = psn.get(),
                     RequesterEvent::Response(returned) => {
                         pins.event_psn_i = returned.psn.get();
                         pins.event_syndrome_i = returned.syndrome.0;

@@ -220,7 +220,6 @@ pub fn post(
             signaled: true,
             length,
             local_va,
-            local_key: 77,
             remote_va,
             remote_key: pair.key[1 - side],
             imm: 0xABC0 + i as u32,

@@ -94,13 +94,12 @@ fn answers_back_to_back_are_all_taken() {
         };
         let mut pair = Tested::new(change, qps);
         for index in 0..qps {
-            let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+            let remote_key = pair.key[1];
             let work = Work {
                 kind: WorkKind::WRITE,
                 signaled: true,
                 length: 64 * MTU,
                 local_va: SOURCE,
-                local_key,
                 remote_va: REGION,
                 remote_key,
                 ..Work::default()
@@ -184,14 +183,13 @@ fn the_wire_stays_full_while_every_256th_packet_is_lost() {
             (setup.requester.restart, setup.responder.restart) = (restart, restart);
         };
         let mut pair = Tested::new(change, 1);
-        let (local_key, remote_key) = (pair.key[0], pair.key[1]);
+        let remote_key = pair.key[1];
         for id in 0..2 {
             let work = Work {
                 kind: WorkKind::WRITE,
                 signaled: true,
                 length: MESSAGE,
                 local_va: SOURCE,
-                local_key,
                 remote_va: REGION,
                 remote_key,
                 id,

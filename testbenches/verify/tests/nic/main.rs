@@ -12,7 +12,6 @@
 //! | [`standard`] | statements of the standards, one per test |
 //! | [`answered`] | READ requests, and what the standard says of them |
 //! | [`reads`] | how much payload is read ahead |
-//! | [`later`] | what the NIC does not do yet: tests that are expected to fail |
 //! | [`lengths`] | frames of every length, in every class |
 //! | [`queries`] | the state of a QP, as registers show it |
 //! | [`regions`] | what a key permits, for each region of the table |
@@ -31,6 +30,7 @@
 //! | [`time`] | the time wraps |
 //! | [`translation`] | page tables, and the cache of their entries |
 //! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
+//! | [`unread`] | payload that cannot be read: wrong keys, regions that are removed, errors of the bus |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
 //! | [`verdict`] | a packet is acknowledged only if it can be written |
 //! | [`withdrawn`] | packets that are withdrawn while their payload is still to come |
@@ -45,7 +45,6 @@ mod counters;
 mod every_qp;
 mod fixture;
 mod invalidation;
-mod later;
 mod lengths;
 mod line_rate;
 mod messages;
@@ -67,6 +66,7 @@ mod standard;
 mod time;
 mod timers;
 mod translation;
+mod unread;
 mod verdict;
 mod waves;
 mod withdrawn;

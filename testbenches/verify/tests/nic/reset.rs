@@ -137,8 +137,8 @@ fn no_data_that_was_asked_for_before_a_reset_is_sent_after_it() {
     pair.update(side, |host| host.reset()).unwrap();
     let mac = qp(side, 0).own.mac;
     let identity = identity_writes(xoff_verify::property::nic::pair::QPN_BASE, mac);
-    let (index, region) = REGIONS[0];
-    for (address, word) in identity.into_iter().chain(region.writes(index)) {
+    let regions = (REGIONS.iter()).flat_map(|(index, region)| region.writes(*index));
+    for (address, word) in identity.into_iter().chain(regions) {
         pair.write(side, address, word).unwrap();
     }
     let mut settings = qp(side, 0);

@@ -15,13 +15,12 @@ use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_verify::property::nic::pair::{QPN_BASE, REGION, all, qp};
 
-pub fn write(pair: &Tested, side: usize, length: u32) -> Work {
+fn write(pair: &Tested, side: usize, length: u32) -> Work {
     Work {
         kind: WorkKind::WRITE,
         signaled: true,
         length,
         local_va: SOURCE,
-        local_key: pair.key[side],
         remote_va: REGION,
         remote_key: pair.key[1 - side],
         ..Work::default()

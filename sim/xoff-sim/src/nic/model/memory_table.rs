@@ -29,6 +29,11 @@ impl MemoryTable {
         })
     }
 
+    /// Whether a key names a region that holds the payload of a request: its owner may read any region.
+    pub(super) fn reads(&self, key: u32, va: u64, bytes: u64) -> bool {
+        self.holds(key, va, bytes, |_, _| true)
+    }
+
     /// Sets whether the peer's READs and atomics may go to the region at an index.
     pub(super) fn permit(&mut self, index: u16, rights: ReadRights) {
         if let Some(Some((_, own))) = self.0.get_mut(usize::from(index)) {
@@ -134,6 +139,8 @@ mod tests {
         assert!(table.allows(key, 0x1000, 0x100, true));
         assert!(!table.allows(key, 0x1000, 0x101, true));
         assert!(!table.allows(key, 0x1000, 0x100, false), "no local right");
+        assert!(table.reads(key, 0x1000, 0x100), "needs no right");
+        assert!(!table.reads(key, 0x1001, 0x100), "past the end");
         assert!(!table.allows(key ^ 1, 0x1000, 1, true), "tag");
         assert!(!table.allows(key + 256, 0x1000, 1, true), "index");
         assert!(!table.allows(u32::MAX, 0x1000, 1, true), "no such index");
@@ -143,6 +150,7 @@ mod tests {
         assert!(table.invalidate(key));
         assert!(!table.allows(key, 0x1000, 0x100, true), "invalidated");
         assert!(!table.invalidate(key), "invalidated");
+        assert!(!table.reads(key, 0x1000, 1), "invalidated");
         let own = Region {
             remote_write: false,
             local_write: true,

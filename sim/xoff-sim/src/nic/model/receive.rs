@@ -11,7 +11,6 @@ use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
 use crate::protocol::Cycle;
 use crate::protocol::gbn::ends::{RequesterAction, ResponderAction};
-use crate::protocol::gbn::requester::reading::Incoming;
 use crate::protocol::gbn::responder::answered::Asked;
 use crate::protocol::gbn::{
     Arrival, Completion, Place, QpState, Refusal, Request, RequesterEnd, RequesterEvent,
@@ -204,7 +203,7 @@ impl ModelNic {
         qp: u16,
         event: RequesterEvent,
     ) -> Option<Request> {
-        self.requester_step(now, qp, event.into(), None)
+        self.requester_step(now, qp, event, None)
     }
 
     /// The same for all that a requester takes. `waited` is the packet if it was in the buffer: what it completes is
@@ -213,7 +212,7 @@ impl ModelNic {
         &mut self,
         now: u64,
         qp: u16,
-        incoming: Incoming,
+        event: RequesterEvent,
         waited: Option<Waiting>,
     ) -> Option<Request> {
         let Self {
@@ -229,7 +228,7 @@ impl ModelNic {
         } = self;
         let index = usize::from(qp);
         let mut request = None;
-        let mut failed = matches!(incoming, Incoming::LocalFault);
+        let mut failed = false;
         let timer = |requester: &RequesterEnd| {
             let context = &requester.qps[index].context;
             context.due().filter(|_| !context.rnr_wait)
@@ -239,8 +238,13 @@ impl ModelNic {
         let mut completions = Vec::new();
         let act = |action| match action {
             RequesterAction::Note(note) => {
-                failed |= matches!(note, RequesterNote::RemoteError | RequesterNote::Exhausted);
-                if let Some(register) = requester_counter(note, &incoming) {
+                failed |= matches!(
+                    note,
+                    RequesterNote::RemoteError
+                        | RequesterNote::Exhausted
+                        | RequesterNote::Unreadable
+                );
+                if let Some(register) = requester_counter(note, &event) {
                     counters.add(register, 1);
                 }
             }
@@ -251,25 +255,21 @@ impl ModelNic {
             }
         };
         let gone = translation.as_ref().is_some_and(|it| it.gone);
-        let place = match (responses, incoming) {
-            (Some(responses), _) => {
+        let place = match responses {
+            Some(responses) => {
                 let reading = (index, &mut responses.reading[index]);
                 let allowed = |place: &Place| {
                     !gone && memory.allows(place.key, place.va, place.bytes.into(), false)
                 };
-                requester.event_reading(reading, incoming, Cycle(now), allowed, act)
+                requester.event_reading(reading, event, Cycle(now), allowed, act)
             }
-            (None, Incoming::Event(event)) => {
+            None => {
                 requester.event(index, event, Cycle(now), act);
-                None
-            }
-            (None, Incoming::LocalFault) => {
-                requester.fault(index, Cycle(now), act);
                 None
             }
         };
         // Acknowledged work requests have left the ring, with or without a completion.
-        *work_blocked &= matches!(incoming, Incoming::Event(RequesterEvent::Send));
+        *work_blocked &= matches!(event, RequesterEvent::Send);
         if in_order {
             self.finish_in_order(now, qp, waited, place, completions);
         }
@@ -286,10 +286,10 @@ impl ModelNic {
             open.armed = true;
         }
         let ready = context.state == QpState::Ready;
-        let (oldest, next) = (context.oldest_wanted(), context.next_psn);
+        let (oldest, end) = (context.oldest_wanted(), context.end_wanted());
         let wanted = |slot: &Slot| {
             slot.granted == Granted::Response
-                || ready && slot.psn.ahead_of(oldest) >= 0 && slot.psn.ahead_of(next) < 0
+                || ready && slot.psn.ahead_of(oldest) >= 0 && slot.psn.ahead_of(end) < 0
         };
         self.withdraw(now, qp, wanted);
         if failed {
@@ -350,12 +350,7 @@ impl ModelNic {
                 }
             },
             Received::Response(returned) => {
-                self.requester_step(
-                    now,
-                    qp,
-                    RequesterEvent::Response(returned).into(),
-                    Some(waiting),
-                );
+                self.requester_step(now, qp, RequesterEvent::Response(returned), Some(waiting));
                 self.send_soon(now + latency::SCHEDULE);
             }
             Received::Answer(psn, syndrome) => {
@@ -590,19 +585,16 @@ impl ModelNic {
     }
 }
 
-const fn requester_counter(note: RequesterNote, incoming: &Incoming) -> Option<u16> {
+const fn requester_counter(note: RequesterNote, event: &RequesterEvent) -> Option<u16> {
     Some(match note {
-        RequesterNote::Unsent
-            if matches!(incoming, Incoming::Event(RequesterEvent::Response(_))) =>
-        {
-            reg::DROP_RESPONSE
-        }
+        RequesterNote::Unsent if matches!(event, RequesterEvent::Response(_)) => reg::DROP_RESPONSE,
         RequesterNote::Nak => reg::NAKS_IN,
         RequesterNote::Implied => reg::IMPLIED_NAKS,
         RequesterNote::Rnr => reg::RNR_NAKS_IN,
         RequesterNote::RemoteError => reg::REMOTE_ERRORS_IN,
         RequesterNote::Timeout => reg::TIMEOUTS,
         RequesterNote::Exhausted => reg::EXHAUSTED,
+        RequesterNote::Stale if matches!(event, RequesterEvent::Unread { .. }) => return None,
         RequesterNote::Stale | RequesterNote::Unsent | RequesterNote::Reserved => {
             reg::ANSWERS_UNUSED
         }

@@ -11,9 +11,8 @@ use crate::host::Host;
 use crate::nic::Region;
 use crate::nic::translation::{PageSize, Translation, TranslationConfig, TranslationCounters};
 use crate::nic_registers as reg;
-use crate::protocol::gbn::requester::reading::Incoming;
 use crate::protocol::gbn::responder::answered::Asked;
-use crate::protocol::gbn::{Place, Refusal, ResponderEvent};
+use crate::protocol::gbn::{Place, Refusal, RequesterEvent, ResponderEvent};
 use crate::seeded::Seed;
 use crate::time::Cycles;
 
@@ -28,6 +27,15 @@ pub(super) struct Translating {
 /// The read of a page table's entry over the bus: the cycle in which it comes.
 fn over_the_bus(host: &mut Host) -> impl FnMut(u64) -> u64 {
     |now| host.read_entry(Cycles(now)).0
+}
+
+/// Why payload cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unread {
+    /// Its region or its page is gone. A peer's READ is refused, as it would be now.
+    Gone,
+    /// The host answers with an error. A peer's READ cannot be carried out.
+    Failed,
 }
 
 impl ModelNic {
@@ -205,20 +213,21 @@ impl ModelNic {
             slots.reads.put_back(read, until);
         }
         if there == Some(false) {
-            self.end_unread(at, class, number);
+            self.end_unread(at, (class, number), Unread::Gone);
         }
         there == Some(true)
     }
 
-    /// Ends the QP of a packet whose payload cannot be read: with a NAK in the packet's place if it is a READ response.
-    fn end_unread(&mut self, now: u64, class: u8, number: u64) {
+    /// Ends the QP of a packet whose payload cannot be read, when all before it is complete: with a NAK in the packet's
+    /// place if it is a READ response.
+    pub(super) fn end_unread(&mut self, now: u64, (class, number): (u8, u64), unread: Unread) {
         let Some(slot) = self.slots.reading(class, number) else {
             return;
         };
         let (qp, psn, granted) = (slot.qp, slot.psn, slot.granted);
-        self.count(reg::LOCAL_ACCESS);
+        self.count(reg::UNREAD);
         if granted != Granted::Response {
-            self.requester_step(now, qp, Incoming::LocalFault, None);
+            self.requester_event(now, qp, RequesterEvent::Unread { psn });
             return;
         }
         self.withdraw_responses(now, qp, psn);
@@ -229,7 +238,7 @@ impl ModelNic {
         let refusal = Refusal {
             psn,
             msn: msn.advance(u32::MAX),
-            remote: true,
+            remote: unread == Unread::Gone,
         };
         self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
     }

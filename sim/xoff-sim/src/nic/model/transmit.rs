@@ -2,6 +2,7 @@
 
 use super::answers::Answer;
 use super::slots::{Granted, Slot};
+use super::translating::Unread;
 use super::{ModelNic, NEVER, latency};
 use crate::kernel::frame::{FCS_BYTES, wire_bytes};
 use crate::nic_registers as reg;
@@ -172,6 +173,16 @@ impl ModelNic {
     fn put_in(&mut self, now: u64, class: u8, slot: Slot, memory: (u32, u64)) {
         let from = now + latency::READ;
         let bytes = slot.draft.payload;
+        let (key, va) = memory;
+        // The region of a READ response was checked before.
+        let registered =
+            slot.granted == Granted::Response || self.memory.reads(key, va, bytes as u64);
+        let unread = match (registered, self.host.can_read(va, bytes)) {
+            _ if bytes == 0 => None,
+            (false, _) => Some(Unread::Gone),
+            (true, false) => Some(Unread::Failed),
+            (true, true) => None,
+        };
         let (ready, read) = match bytes {
             0 => (from, 0),
             bytes => (NEVER, self.slots.reads.ask(class, bytes, from)),
@@ -187,6 +198,9 @@ impl ModelNic {
                 ..slot
             },
         );
+        if let Some(unread) = unread {
+            self.end_unread(now, (class, read), unread);
+        }
         // Nothing can come between the grant and its read.
         self.fetch(from);
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::requester::reading::{Incoming, Reading};
+use super::requester::reading::Reading;
 use super::{
     Completion, Owed, Place, Request, RequesterEvent, RequesterNote, RequesterQp, RequesterStep,
     ResponderEvent, ResponderNote, ResponderQp, Response, Times,
@@ -38,6 +38,9 @@ impl RequesterQp {
                 return;
             }
             step = self.step(RequesterEvent::Walk, now);
+            if step.note != RequesterNote::None {
+                act(RequesterAction::Note(step.note));
+            }
         }
     }
 }
@@ -70,25 +73,18 @@ impl RequesterEnd {
         qp.walk_on(step, now, &mut act);
     }
 
-    /// Ends a QP at `now`: the memory of a packet to be sent is gone.
-    pub fn fault(&mut self, qp: usize, now: Cycle, mut act: impl FnMut(RequesterAction)) {
-        let qp = &mut self.qps[qp];
-        let step = qp.fault();
-        qp.walk_on(step, now, &mut act);
-    }
-
     /// As [`event`](Self::event), for a QP with READs. Returns where the payload of a response goes, as `allowed` has
     /// permitted.
     pub fn event_reading(
         &mut self,
         (qp, reading): (usize, &mut Reading),
-        incoming: Incoming,
+        event: RequesterEvent,
         now: Cycle,
         allowed: impl FnOnce(&Place) -> bool,
         mut act: impl FnMut(RequesterAction),
     ) -> Option<Place> {
         let qp = &mut self.qps[qp];
-        let step = qp.step_reading(incoming, now, reading, allowed);
+        let step = qp.step_reading(event, now, reading, allowed);
         qp.walk_on(step, now, &mut act);
         step.place
     }

@@ -113,7 +113,7 @@ axis! {
         Timeout "timeout", RnrOver "RNR wait over", Exhausted "retries exhausted",
         Blocked "nothing may be sent", RefusedFull "refused, ring full",
         RefusedState "refused, QP closed", RefusedWork "refused, no such work", Ignored "ignored",
-        Implied "a response is missing",
+        Implied "a response is missing", Unreadable "the payload cannot be read",
     }
 }
 
@@ -123,7 +123,14 @@ axis! {
         Success "success", RetryExceeded "retries exceeded", RnrExceeded "RNR retries exceeded",
         Invalid "remote invalid request", Access "remote access error",
         Operation "remote operation error", Flushed "flushed",
-        BadResponse "a response that cannot be",
+        BadResponse "a response that cannot be", Unreadable "local access error",
+    }
+}
+
+axis! {
+    /// The packet whose payload cannot be read.
+    pub enum Unread, "packet" {
+        Wanted "to be sent", Unwanted "not to be sent any more",
     }
 }
 
@@ -287,6 +294,13 @@ pub static OUTCOMES: Group<(Outcome, Mode)> = Group {
     },
 };
 
+/// Packets whose payload cannot be read, of a requester that is ready.
+pub static UNREADS: Group<(Unread, Mode)> = Group {
+    name: "requester_unread",
+    counts: "packets of the requester whose payload cannot be read",
+    unreachable: |_| None,
+};
+
 /// Ends of work requests.
 pub static ENDS: Group<(Message, Ends)> = Group {
     name: "requester_ends",
@@ -355,8 +369,8 @@ pub static PATHS: Group<(Packet, Fate)> = Group {
 
 /// The groups.
 pub const GROUPS: Groups = &[
-    &PACKETS, &ANSWERS, &RESPONSES, &READS, &TIMERS, &OUTCOMES, &ENDS, &ARRIVALS, &LENGTHS, &PSNS,
-    &RESULTS, &SENT, &PATHS,
+    &PACKETS, &ANSWERS, &RESPONSES, &READS, &TIMERS, &OUTCOMES, &UNREADS, &ENDS, &ARRIVALS,
+    &LENGTHS, &PSNS, &RESULTS, &SENT, &PATHS,
 ];
 
 /// An end whose steps are counted.
@@ -463,7 +477,8 @@ impl Binned for Requesting {
                 Status::RemoteOperate => Ends::Operation,
                 Status::Flushed => Ends::Flushed,
                 Status::BadResponse => Ends::BadResponse,
-                Status::LocalLength | Status::LocalAccess => {
+                Status::LocalAccess => Ends::Unreadable,
+                Status::LocalLength => {
                     unreachable!("a requester reports no {:?}", completion.status)
                 }
             };
@@ -504,6 +519,13 @@ impl Binned for Requesting {
                     false => Wait::Runs,
                 };
                 bins.hit(&ANSWERS, (answer(syndrome), answered(before, psn), wait));
+            }
+            RequesterEvent::Unread { .. } if before.state == QpState::Ready => {
+                let unread = match step.note {
+                    RequesterNote::Stale => Unread::Unwanted,
+                    _ => Unread::Wanted,
+                };
+                bins.hit(&UNREADS, (unread, mode));
             }
             RequesterEvent::Timer => {
                 let timer = match (before.rnr_wait, step.note) {

@@ -80,6 +80,19 @@ pub enum Anchor {
     First,
 }
 
+impl Anchor {
+    fn psn(self, stands: &RequesterQp) -> Psn {
+        let context = &stands.context;
+        match self {
+            Anchor::Una => context.una_psn,
+            Anchor::Next => context.next_psn,
+            Anchor::Top => context.top_psn,
+            Anchor::Asked => context.asked_psn,
+            Anchor::First => stands.posted(context.tail).first,
+        }
+    }
+}
+
 /// The operation of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -157,7 +170,7 @@ pub enum Event {
     Kind {
         /// The QP.
         qp: u16,
-        /// 5 to 7, at the requester also 9 to 15, at the responder 10 to 15.
+        /// 5 to 7 and 10 to 15.
         kind: u8,
     },
     /// A work request of this many full packets minus `less` bytes.
@@ -201,6 +214,15 @@ pub enum Event {
         offset: i32,
         /// Its syndrome.
         syndrome: u8,
+    },
+    /// The payload of a packet cannot be read.
+    Unread {
+        /// The QP.
+        qp: u16,
+        /// The PSN that `offset` counts from.
+        at: Anchor,
+        /// Offset of the PSN.
+        offset: i32,
     },
     /// A READ response, or the answer of an atomic, arrives: the next one of the oldest that is not answered, or one like
     /// it.
@@ -347,6 +369,7 @@ impl Part for Event {
             Event::Post { less, .. } if *less > 0 => *less /= 2,
             Event::Send { times, .. } if *times > 1 => *times -= 1,
             Event::Answer { offset, .. } if *offset != 0 => *offset /= 2,
+            Event::Unread { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Returns { offset, .. } if *offset != 0 => *offset /= 2,
             Event::Buffer { packets, .. } if *packets > 0 => *packets /= 2,
             Event::Packet { offset, .. } if *offset != 0 => *offset /= 2,
@@ -377,6 +400,7 @@ impl Event {
             | Event::PostBytes { qp, .. }
             | Event::Send { qp, .. }
             | Event::Answer { qp, .. }
+            | Event::Unread { qp, .. }
             | Event::Returns { qp, .. }
             | Event::Buffer { qp, .. }
             | Event::Packet { qp, .. }
@@ -437,19 +461,13 @@ impl Event {
                 offset,
                 syndrome,
                 ..
-            } => {
-                let psn = match at {
-                    Anchor::Una => context.una_psn,
-                    Anchor::Next => context.next_psn,
-                    Anchor::Top => context.top_psn,
-                    Anchor::Asked => context.asked_psn,
-                    Anchor::First => stands.posted(context.tail).first,
-                };
-                RequesterEvent::Ack {
-                    psn: psn.advance(offset as u32),
-                    syndrome: Syndrome(syndrome),
-                }
-            }
+            } => RequesterEvent::Ack {
+                psn: at.psn(stands).advance(offset as u32),
+                syndrome: Syndrome(syndrome),
+            },
+            Event::Unread { at, offset, .. } => RequesterEvent::Unread {
+                psn: at.psn(stands).advance(offset as u32),
+            },
             Event::Returns { offset, odd, .. } => {
                 RequesterEvent::Response(returned(stands, offset, odd))
             }

@@ -373,7 +373,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
             2 if draw.once_in(4) => Event::Close { qp },
             2 if draw.once_in(3) => Event::Kind {
                 qp,
-                kind: draw.one_of(&[5, 6, 7, 7, 9, 15]),
+                kind: draw.one_of(&[5, 6, 7, 7, 10, 15]),
             },
             2 => Event::PostBytes {
                 qp,
@@ -414,6 +414,7 @@ fn requester(draw: &mut SplitMix, count: u64) -> Vec<Event> {
                 events.extend(long_message(draw, qp));
                 continue;
             }
+            39 | 40 => unread(draw, qp),
             37 | 38 if draw.once_in(deadly.min(4)) => {
                 events.extend(answer_in_wait(draw, qp));
                 continue;
@@ -511,6 +512,18 @@ fn returns(draw: &mut SplitMix, qp: u16, deadly: u64) -> Vec<Event> {
         });
     }
     events
+}
+
+/// Draws a packet whose payload cannot be read: mostly one that was granted and is not acknowledged.
+fn unread(draw: &mut SplitMix, qp: u16) -> Event {
+    let (at, offset) = match draw.within(0, 7) {
+        0 => (Anchor::Una, -1),
+        1 => (Anchor::Next, 0),
+        2 => (Anchor::Top, -1),
+        3..=5 => (Anchor::Una, draw.any_length(3) as i32 - 1),
+        _ => (Anchor::Next, -1),
+    };
+    Event::Unread { qp, at, offset }
 }
 
 fn answer(draw: &mut SplitMix, qp: u16, deadly: u64) -> Event {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use xoff_cosim::network::RtlHost;
 use xoff_cosim::units::UnitError;
 use xoff_network::Endpoint;
 use xoff_sim::kernel::Digest;
-use xoff_sim::nic::ReadRights;
+use xoff_sim::nic::{ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::Alpha;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
@@ -213,7 +214,8 @@ impl Bench {
         let mut ledgers = BTreeMap::new();
         for side in 0..2 {
             for qp in setup.indices() {
-                let ledger = Ledger::new(setup.base(qp), head.requester.restart);
+                let sent = setup.sent_from(qp);
+                let ledger = Ledger::new(setup.base(qp), sent, head.requester.restart);
                 ledgers.insert((side, qp), ledger);
             }
         }
@@ -362,22 +364,59 @@ impl Bench {
                 }
             }
             Event::Withdraw { side } => {
+                self.withdraw(usize::from(side & 1), Setup(&self.head).memories());
+            }
+            Event::WithdrawSent { side } => {
                 let side = usize::from(side & 1);
-                self.causes.withdrawn = true;
-                let memories = Setup(&self.head).memories();
-                for (index, region) in &memories {
-                    if let Some(outside) = &mut self.outside {
-                        outside.withdrawn(self.pair.time(), side, region.key(*index));
+                self.withdraw(side, BTreeMap::from([Setup(&self.head).sent()]));
+                for ((from, _), ledger) in &mut self.ledgers {
+                    if *from == side {
+                        ledger.forbid_reads();
                     }
                 }
-                let regions: Vec<u16> = memories.into_keys().collect();
-                self.pair.withdraw(side, &regions);
-                for ledger in self.ledgers.values_mut() {
-                    ledger.withdraw();
+            }
+            Event::Unreadable { side, qp } => {
+                if let Some(index) = Setup(&self.head).existing(qp) {
+                    self.forbid_reads(usize::from(side & 1), index);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Withdraws regions of a side.
+    fn withdraw(&mut self, side: usize, regions: BTreeMap<u16, Region>) {
+        self.causes.withdrawn = true;
+        for (index, region) in &regions {
+            if let Some(outside) = &mut self.outside {
+                outside.withdrawn(self.pair.time(), side, region.key(*index));
+            }
+        }
+        let regions: Vec<u16> = regions.into_keys().collect();
+        self.pair.withdraw(side, &regions);
+        for ledger in self.ledgers.values_mut() {
+            ledger.withdraw();
+        }
+    }
+
+    /// Has a host answer reads of what it sends of a QP with an error.
+    fn forbid_reads(&mut self, side: usize, index: u16) {
+        self.causes.withdrawn = true;
+        for (va, bytes) in Setup(&self.head).read_of(index) {
+            if let Some(outside) = &mut self.outside {
+                outside.unreadable(self.pair.time(), side, (va, bytes));
+            }
+            let forbid = |host: &mut RtlHost| host.host_mut().forbid_reads(va, bytes);
+            self.pair.update(side, forbid);
+        }
+        for from in 0..2 {
+            if let Some(ledger) = self.ledgers.get_mut(&(from, index)) {
+                ledger.withdraw();
+                if from == side {
+                    ledger.forbid_reads();
+                }
+            }
+        }
     }
 
     /// Closes a QP at both sides and opens it again.

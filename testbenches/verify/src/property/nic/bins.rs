@@ -3,7 +3,7 @@
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::NicCounters;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Completion, Status, mtu_bytes};
+use xoff_sim::protocol::gbn::{Completion, Status, WorkKind, mtu_bytes};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 
@@ -110,6 +110,7 @@ axis! {
         RetryExceeded "retries exceeded",
         RnrExceeded "RNR retries exceeded",
         LocalAccess "local access error",
+        Unread "local access error of what is sent",
         RemoteAccess "remote access error",
         RemoteOperation "remote operation error",
         Flushed "flushed",
@@ -182,6 +183,7 @@ pub static ENDS: Group<(Half, Ends)> = Group {
         (Half::Responder, Ends::RetryExceeded | Ends::RnrExceeded) => {
             Some("a responder does not retry")
         }
+        (Half::Responder, Ends::Unread) => Some("a responder sends no messages"),
         (Half::Responder, Ends::RemoteAccess | Ends::RemoteOperation) => {
             Some("this is what the responder's peer is told")
         }
@@ -287,7 +289,11 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
                 };
                 bins.hit(&PAUSES, (pause, pfc(head)));
             }
-            Event::Wait(_) | Event::Reopen { .. } | Event::Withdraw { .. } => {}
+            Event::Wait(_)
+            | Event::Reopen { .. }
+            | Event::Withdraw { .. }
+            | Event::WithdrawSent { .. }
+            | Event::Unreadable { .. } => {}
         }
     }
 }
@@ -314,10 +320,12 @@ pub fn completion(bins: &mut Bins, completion: &Completion) {
         true => Half::Responder,
         false => Half::Requester,
     };
+    let sends = !completion.receive && !WorkKind(completion.operation).returns();
     let ends = match completion.status {
         Status::Success => Ends::Success,
         Status::RetryExceeded => Ends::RetryExceeded,
         Status::RnrExceeded => Ends::RnrExceeded,
+        Status::LocalAccess if sends => Ends::Unread,
         Status::LocalAccess => Ends::LocalAccess,
         Status::RemoteAccess => Ends::RemoteAccess,
         Status::RemoteOperate => Ends::RemoteOperation,

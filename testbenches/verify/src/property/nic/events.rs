@@ -177,6 +177,18 @@ pub enum Event {
         /// Which.
         side: u8,
     },
+    /// The region is withdrawn from which a NIC sends.
+    WithdrawSent {
+        /// Which.
+        side: u8,
+    },
+    /// From then on a host answers reads of what a QP sends with an error.
+    Unreadable {
+        /// Which host.
+        side: u8,
+        /// Which QP.
+        qp: u16,
+    },
 }
 
 impl Part for Head {
@@ -280,7 +292,9 @@ impl Part for Event {
             Event::Pause {
                 side: at, class, ..
             } => in_ranges([side(at), ("class", class.into(), 0..=ALL_CLASSES.into())]),
-            Event::Withdraw { side: at } => in_ranges([side(at)]),
+            Event::Withdraw { side: at }
+            | Event::WithdrawSent { side: at }
+            | Event::Unreadable { side: at, .. } => in_ranges([side(at)]),
         }
     }
 }
@@ -429,6 +443,11 @@ pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
                 class: draw.one_of(&[3, 3, 4, 1, ALL_CLASSES]),
             },
             6 if draw.once_in(8) => Event::Withdraw { side },
+            9 if draw.once_in(12) => Event::WithdrawSent { side },
+            10 if draw.once_in(8) => Event::Unreadable {
+                side,
+                qp: draw.within(0, u64::from(head.qps) - 1) as u16,
+            },
             7 if draw.once_in(4) => Event::Reopen {
                 qp: draw.within(0, u64::from(head.qps) - 1) as u16,
             },

@@ -42,6 +42,8 @@ impl Message {
 pub struct Ledger {
     /// Address of the first place.
     base: u64,
+    /// Where messages are sent from, and with which key.
+    sent: (u64, u32),
     /// Messages may be restarted (go-back-0).
     restarts: bool,
     messages: Vec<Message>,
@@ -50,6 +52,8 @@ pub struct Ledger {
     failed: Option<usize>,
     /// The receiver's region was withdrawn, or the sender's: what cannot be written ends the QP on both sides.
     withdrawn: bool,
+    /// What the sender sends may not be readable any more.
+    unreadable: bool,
     /// The receiver reported the buffers of all messages before this one.
     received: usize,
     /// The receiver reported success for the buffers of all messages before this one.
@@ -84,10 +88,12 @@ pub struct Source {
 }
 
 impl Ledger {
-    /// Creates an empty ledger; `base` is the address of the memory for its messages.
-    pub fn new(base: u64, restarts: bool) -> Self {
+    /// Creates an empty ledger; `base` is the address of the memory for its messages, and they are sent from that at
+    /// `sent`, with its key.
+    pub fn new(base: u64, sent: (u64, u32), restarts: bool) -> Self {
         Self {
             base,
+            sent,
             restarts,
             ..Self::default()
         }
@@ -169,8 +175,8 @@ impl Ledger {
             solicited: name() >> 63 == 1,
             length,
             // Memory content is a function of the address, so the source address differs from the place's.
-            local_va: (1 << 46) ^ place.rotate_left(3).wrapping_add(id),
-            local_key: (name() >> 32) as u32,
+            local_va: self.sent.0 + PLACE * id + 5 * id % 64,
+            local_key: self.sent.1,
             remote_va: place,
             remote_key: key,
             imm: invalidates.unwrap_or((name() >> 32) as u32),
@@ -246,8 +252,10 @@ impl Ledger {
                 }
                 self.failed = Some(id);
             }
-            (Status::LocalAccess, None) if !work.kind.returns() => {
-                return wrong("no memory of its own is written");
+            (Status::LocalAccess, None)
+                if !work.kind.returns() && !(self.unreadable && work.length > 0) =>
+            {
+                return wrong("its memory can be read");
             }
             (
                 Status::RemoteAccess
@@ -275,6 +283,11 @@ impl Ledger {
     /// Notes that the region of one of the two sides was withdrawn.
     pub fn withdraw(&mut self) {
         self.withdrawn = true;
+    }
+
+    /// Notes that what is sent may not be readable from now on.
+    pub fn forbid_reads(&mut self) {
+        self.unreadable = true;
     }
 
     /// Notes that the receiver's QP has failed as a sender: a QP has one state (IBTA volume 1).

@@ -64,6 +64,11 @@ impl Outside {
         self.tell(at, side, What::Removing { key });
     }
 
+    /// Memory cannot be read from now on.
+    pub fn unreadable(&mut self, at: Time, side: usize, (va, bytes): (u64, u64)) {
+        self.tell(at, side, What::Unreadable { va, bytes });
+    }
+
     /// A QP was opened.
     pub fn opened(&mut self, at: Time, side: usize, qpn: u32, settings: &QpSettings) {
         let reads = match u32::from(settings.requester.reads) {

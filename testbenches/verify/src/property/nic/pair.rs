@@ -43,17 +43,30 @@ pub const STEP_MAX: u64 = PATH.as_ps() / PERIOD_256_PS;
 /// Maximum number of cycles until a register access is done.
 const REGISTERS_MAX: u64 = 1_000_000;
 
-/// Region 1 of each side, in which receive buffers lie and to which WRITEs go.
-pub const REGIONS: &[(u16, Region)] = &[(
-    1,
-    Region {
-        base: REGION,
-        length: REGION_BYTES,
-        tag: 0x5A,
-        local_write: true,
-        remote_write: true,
-    },
-)];
+/// Region 1 of each side, in which receive buffers lie and to which WRITEs go, and region 0, from which packets are sent.
+/// Its key is 0, so that work requests that name no key have it.
+pub const REGIONS: &[(u16, Region)] = &[
+    (
+        1,
+        Region {
+            base: REGION,
+            length: REGION_BYTES,
+            tag: 0x5A,
+            local_write: true,
+            remote_write: true,
+        },
+    ),
+    (
+        0,
+        Region {
+            base: 0,
+            length: (1 << 48) - 1,
+            tag: 0,
+            local_write: false,
+            remote_write: false,
+        },
+    ),
+];
 
 /// What a peer may do with memory that it READs.
 const READ_ONLY: ReadRights = ReadRights {

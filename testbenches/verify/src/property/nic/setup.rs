@@ -36,6 +36,8 @@ const MEMORY_BITS: u32 = 30;
 /// Where memory that READs write to and read from begins, by what its addresses differ in from those of the QPs.
 const LANDING: u64 = 1 << 40;
 const SOURCE: u64 = 1 << 41;
+/// Likewise memory that messages are sent from.
+const SENT: u64 = 1 << 42;
 
 /// The settings of a case.
 #[derive(Debug, Clone, Copy)]
@@ -312,6 +314,36 @@ impl Setup<'_> {
         (self.reading_index(1), region)
     }
 
+    /// Index and settings of the region that messages are sent from.
+    pub fn sent(self) -> (u16, Region) {
+        let region = Region {
+            base: self.memory() ^ SENT,
+            local_write: false,
+            tag: 0x73,
+            ..self.landing().1
+        };
+        (self.reading_index(2), region)
+    }
+
+    /// Where the messages of a QP are sent from, by its index in the NICs, and with which key.
+    pub fn sent_from(self, index: u16) -> (u64, u32) {
+        let (place, region) = self.sent();
+        (
+            region.base + (u64::from(index) << QP_BITS),
+            region.key(place),
+        )
+    }
+
+    /// What a side sends of a QP, by its index in the NICs: its messages, and the answers to its peer's READs. First
+    /// address and bytes of each.
+    pub fn read_of(self, index: u16) -> [(u64, u64); 2] {
+        let source = self.source_of(index);
+        [
+            (self.sent_from(index).0, 1 << QP_BITS),
+            (source.va, source.bytes),
+        ]
+    }
+
     /// Where the bytes of a QP's READs come from, by its index in the NICs.
     pub fn source_of(self, index: u16) -> Source {
         let (place, region) = self.source();
@@ -369,7 +401,12 @@ impl Setup<'_> {
     /// Indices and settings of the regions of both sides.
     pub fn regions(self) -> Vec<(u16, Region)> {
         let spares = (0..SPARE_REGIONS).map(|number| (self.spare_index(number), spare(number)));
-        self.memories().into_iter().chain(spares).collect()
+        let sent = std::iter::once(self.sent());
+        self.memories()
+            .into_iter()
+            .chain(spares)
+            .chain(sent)
+            .collect()
     }
 
     /// What the time input of a side's NIC shows at the start: often shortly before a carry.

@@ -86,21 +86,6 @@ pub struct Returned {
     pub bytes: u16,
 }
 
-/// What the requester of a QP with READs takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Incoming {
-    /// What any requester takes.
-    Event(RequesterEvent),
-    /// The memory of a packet to be sent is gone.
-    LocalFault,
-}
-
-impl From<RequesterEvent> for Incoming {
-    fn from(event: RequesterEvent) -> Self {
-        Self::Event(event)
-    }
-}
-
 /// What a response at the PSN that is expected is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Checked {
@@ -251,19 +236,16 @@ impl RequesterQp {
     /// Performs one step of a QP with READs. A response's payload goes to a place that `allowed` has permitted.
     pub fn step_reading(
         &mut self,
-        incoming: Incoming,
+        event: RequesterEvent,
         now: Cycle,
         reading: &mut Reading,
         allowed: impl FnOnce(&Place) -> bool,
     ) -> RequesterStep {
         let (una, sendable) = (self.context.una_psn, self.context.sendable());
-        let step = match incoming {
-            Incoming::LocalFault => self.fault(),
-            Incoming::Event(event) => self.event_reading(event, now, reading, allowed),
-        };
+        let step = self.event_reading(event, now, reading, allowed);
         let asking = &mut self.context.asking;
-        match incoming {
-            Incoming::Event(RequesterEvent::Send) if step.note == RequesterNote::Blocked => {
+        match event {
+            RequesterEvent::Send if step.note == RequesterNote::Blocked => {
                 asking.blocked |= sendable;
             }
             _ => asking.blocked &= self.context.una_psn == una,

@@ -53,7 +53,7 @@ impl RequesterQp {
                 return (note, ended);
             }
             step = self.step(Walk, now);
-            assert_eq!(step.note, Note::None);
+            assert!(matches!(step.note, Note::None | Note::Unreadable));
         }
     }
 
@@ -550,4 +550,90 @@ fn go_back_0_restarts_the_message() {
     // A timeout starts the message over, too.
     fresh.all(Timer, NOW);
     assert_eq!(fresh.context.una_psn, psn(at(3)));
+}
+
+fn unread(n: i32) -> RequesterEvent {
+    Unread { psn: psn(at(n)) }
+}
+
+#[test]
+fn the_oldest_message_fails_at_once_when_its_payload_cannot_be_read() {
+    // Its last packet: the first two may be under way.
+    let mut qp = sent(configuration());
+    let ended = vec![
+        (1, Status::LocalAccess),
+        (2, Status::Flushed),
+        (3, Status::Flushed),
+    ];
+    assert_eq!(qp.all(unread(2), NOW), (Note::None, ended));
+    assert_eq!(qp.context.state, QpState::Error);
+    assert_eq!((qp.context.unread, qp.context.timer_runs), (None, false));
+    assert_eq!(qp.all(unread(2), NOW).0, Note::Ignored);
+}
+
+#[test]
+fn a_later_message_fails_when_those_before_it_are_complete() {
+    let mut qp = sent(configuration());
+    assert_eq!(qp.all(unread(7), NOW), (Note::None, vec![]));
+    assert_eq!(
+        qp.context.end_wanted(),
+        psn(at(7)),
+        "what is before it is still to be sent"
+    );
+    assert!(!qp.context.sendable());
+    // Reads may come in another order than they were asked for.
+    assert_eq!(qp.all(unread(4), NOW), (Note::None, vec![]));
+    assert_eq!(
+        qp.all(unread(5), NOW).0,
+        Note::Stale,
+        "it is not to be sent any more"
+    );
+    assert_eq!(qp.context.end_wanted(), psn(at(4)));
+    assert_eq!(qp.answer_now(at(1), 0x1F), (Note::Progress, vec![]));
+    let ended = vec![
+        (1, Status::Success),
+        (2, Status::LocalAccess),
+        (3, Status::Flushed),
+    ];
+    assert_eq!(qp.answer_now(at(2), 0x1F), (Note::Progress, ended));
+}
+
+#[test]
+fn what_goes_back_reads_again() {
+    let mut qp = sent(configuration());
+    qp.all(unread(4), NOW);
+    assert_eq!(qp.answer_now(at(1), 0x60).0, Note::Nak);
+    assert_eq!(qp.context.unread, None);
+    assert_eq!(qp.sends(1)[0].psn, psn(at(1)));
+    assert_eq!(
+        qp.all(unread(4), NOW).0,
+        Note::Stale,
+        "not granted again yet"
+    );
+    qp.sends(4);
+    qp.all(unread(4), NOW);
+    let timeout = qp
+        .context
+        .due()
+        .expect("the first message asked for an ACK");
+    assert_eq!(qp.all(Timer, timeout), (Note::Timeout, vec![]));
+    assert!(qp.context.sendable());
+}
+
+#[test]
+fn a_packet_that_is_acknowledged_need_not_be_read() {
+    let mut qp = sent(configuration());
+    // All were sent once, and again up to the fifth, which cannot be read now; the peer has it.
+    qp.answer_now(at(0), 0x60);
+    qp.sends(6);
+    qp.all(unread(4), NOW);
+    let (note, ended) = qp.answer_now(at(4), 0x1F);
+    assert_eq!((note, ended), (Note::Progress, vec![(1, Status::Success)]));
+    assert_eq!(qp.context.unread, None);
+    assert_eq!(
+        qp.sends(1)[0].psn,
+        psn(at(5)),
+        "what was behind it is sent again"
+    );
+    assert_eq!(qp.all(unread(4), NOW).0, Note::Stale);
 }

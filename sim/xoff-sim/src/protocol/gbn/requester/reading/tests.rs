@@ -57,11 +57,11 @@ impl Bench {
         bench
     }
 
-    fn take(&mut self, incoming: Incoming) -> (RequesterNote, Option<Request>, Option<Place>) {
+    fn take(&mut self, event: RequesterEvent) -> (RequesterNote, Option<Request>, Option<Place>) {
         let (now, allowed) = (self.now, self.allowed);
         let mut step = self
             .qp
-            .step_reading(incoming, now, &mut self.reading, |_| allowed);
+            .step_reading(event, now, &mut self.reading, |_| allowed);
         let (note, request, place) = (step.note, step.request, step.place);
         loop {
             let done = step.completion.map(|it| (it.id, it.status));
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     fn event(&mut self, event: RequesterEvent) -> RequesterNote {
-        self.take(event.into()).0
+        self.take(event).0
     }
 
     fn post(&mut self, work: Work) -> RequesterNote {
@@ -84,7 +84,7 @@ impl Bench {
     /// Sends all that may be.
     fn send(&mut self) -> Vec<Sent> {
         let next = || {
-            let request = self.take(RequesterEvent::Send.into()).1?;
+            let request = self.take(RequesterEvent::Send).1?;
             let ahead = request.psn.ahead_of(psn(0));
             Some((
                 request.opcode,
@@ -104,7 +104,7 @@ impl Bench {
             syndrome: Syndrome::ACK,
             bytes,
         };
-        let (note, _, place) = self.take(RequesterEvent::Response(returned).into());
+        let (note, _, place) = self.take(RequesterEvent::Response(returned));
         (note, place)
     }
 
@@ -326,7 +326,7 @@ fn an_atomic_is_asked_for_again_as_it_was() {
     bench.send();
     assert_eq!(bench.response(ONLY, 1, 0).0, RequesterNote::Implied);
     let again = bench
-        .take(RequesterEvent::Send.into())
+        .take(RequesterEvent::Send)
         .1
         .expect("it is asked again");
     assert_eq!(
@@ -426,7 +426,7 @@ fn what_nobody_asked_for_is_left_alone() {
     bench.post(read(1, 1));
     bench.post(read(2, 1));
     for not_yet in [1, 2] {
-        bench.take(RequesterEvent::Send.into());
+        bench.take(RequesterEvent::Send);
         let sends = bench.response(ONLY, 0, 1).0;
         assert_eq!(sends, RequesterNote::Unsent, "a SEND's PSN");
         let early = bench.response(ONLY, not_yet, 1).0;
