@@ -325,13 +325,15 @@ impl Requests {
         Some((messages, invalidating))
     }
 
-    /// The first request in `from..=through` that has a response of its own, which was not seen: its PSN and opcode.
+    /// The first request in `from..=through` that has responses of its own, of which some up to `through` were not seen:
+    /// its PSN and opcode.
     pub fn unanswered(&self, from: i64, through: i64) -> Option<(i64, Opcode)> {
         let mut range = self
             .log
             .range(from..)
             .take_while(|(psn, _)| **psn <= through);
-        let found = range.find(|(_, it)| it.operation.has_response() && !it.answered)?;
+        let lacks = |it: &Request| !it.answered && it.next_response <= through;
+        let found = range.find(|(_, it)| it.operation.has_response() && lacks(it))?;
         Some((*found.0, found.1.opcode))
     }
 

@@ -2,6 +2,7 @@
 
 use xoff_monitor::{Rule, Tap};
 use xoff_sim::time::Time;
+use xoff_sim::wire::Syndrome;
 
 use crate::conversation::Conversation;
 
@@ -109,5 +110,20 @@ fn a_cnp_may_have_waited_for_the_wire() {
             violations,
             "{earlier} ps earlier"
         );
+    }
+}
+
+/// A READ whose memory cannot be read any more is refused in its inside, behind the responses before, and not earlier.
+#[test]
+fn a_read_is_refused_behind_its_first_responses() {
+    for (psn, broken) in [(6, None), (7, Some(Rule::AckPastRead))] {
+        for syndrome in [0x62, 0x63] {
+            let mut conversation = Conversation::good();
+            conversation.0.truncate(conversation.at("r1") + 1);
+            conversation.answers("refused", 53, psn, Syndrome(syndrome), 4);
+            let report = conversation.at_b().watch(true);
+            let found: Vec<_> = report.violations.iter().map(|it| it.rule).collect();
+            assert_eq!(found, Vec::from_iter(broken), "PSN {psn}");
+        }
     }
 }
