@@ -141,7 +141,7 @@ module nic
 
   nic_settings_t settings;
   class_maps_t   maps;
-  logic rearm, region_write, path_write, command_open, command_query, discard, control_idle;
+  logic rearm, region_write, path_write, command_open, command_query, discard, forget, control_idle;
   logic [RegionBits-1:0] region_index;
   region_t region;
   table_t pages;
@@ -252,6 +252,7 @@ module nic
       .responder_qp_i      (responder_step_qp),
       .responder_context_i (responder_context),
       .discard_o           (discard),
+      .forget_o            (forget),
       .open_o              (open),
       .class_o             (classes),
       .answer_class_o      (answer_classes),
@@ -373,6 +374,7 @@ module nic
       .failed_o          (receive_failed),
       .failed_qp_o       (receive_failed_qp),
       .discard_i         (discard),
+      .forget_i          (forget),
       .headers_o         (headers),
       .header_pop_o      (header_pop),
       .answers_o         (answers),

@@ -73,6 +73,7 @@ module nic_control
     output logic                           np_valid_o,         // OPEN only
     input  logic                           np_ready_i,
     output logic                           discard_o,          // discard what waits of the closed QP
+    output logic                           forget_o,           // nothing of it is left
 
     // Steps of both units, with the context after them
     input logic                            requester_step_i,
@@ -304,6 +305,8 @@ module nic_control
   completion_t send;
   logic [$clog2(8 * (Wqes + 1) + 9)-1:0] completions, sends;
 
+  assign forget_o = discard_o && drained;
+
   send_completions #(
       .Qps (Qps),
       .Wqes(Wqes)
@@ -315,7 +318,7 @@ module nic_control
       .checked_i,
       .unwritten_i,
       .unwritten_qp_i,
-      .forget_i    (discard_o),
+      .forget_i    (forget_o),
       .forget_qp_i (command_qp_o),
       .valid_i     (send_valid_i),
       .qp_i        (send_qp_i),

@@ -78,6 +78,7 @@ module nic_receive
 
     // What is left of a closed QP, for qp_drain
     input  logic                                  discard_i,     // discard what waits of a closed QP
+    input  logic                                  forget_i,      // nothing of it is left
     output logic [   Buffers-1:0][HeaderBits-1:0] headers_o,
     output logic [   Buffers-1:0]                 header_pop_o,
     output logic [AnswerBits-1:0]                 answers_o,
@@ -484,6 +485,7 @@ module nic_receive
       .step_qp_o,
       .step_context_o,
       .discard_i,
+      .forget_i,
       .pass_o         (step_pop_o),
       .count_o        (steps_o),
       .refusing_o,

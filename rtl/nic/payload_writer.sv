@@ -53,7 +53,7 @@ module payload_writer
 
     input logic              unbar_i,     // the responder has taken REFUSE of the QP
     input logic [QpBits-1:0] unbar_qp_i,
-    input logic              forget_i,    // the QP was closed: clears its bits
+    input logic              forget_i,    // the QP was closed, and nothing of it is left: clears its bits
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                      step_valid_i,

@@ -58,6 +58,7 @@ module receive_engine
     output responder_context_t              step_context_o,
 
     input  logic                 discard_i,  // discard what waits of a closed QP
+    input  logic                 forget_i,   // nothing of it is left
     output logic                 pass_o,     // the oldest queued step leaves
     output logic [CountBits-1:0] count_o,
     output logic                 refusing_o, // a REFUSE waits
@@ -637,7 +638,7 @@ module receive_engine
       .invalidate_index_o,
       .unbar_i        (left_valid && left.unbars),
       .unbar_qp_i     (left_qp),
-      .forget_i       (discard_i),
+      .forget_i,
       .forget_qp_i    (command_qp_i),
       .pass_o,
       .count_o,

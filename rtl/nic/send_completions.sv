@@ -30,7 +30,7 @@ module send_completions
     input logic              checked_i,
     input logic              unwritten_i,     // the first of its QP
     input logic [QpBits-1:0] unwritten_qp_i,
-    input logic              forget_i,        // the QP was closed
+    input logic              forget_i,        // the QP was closed, and nothing of it is left
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                     valid_i,

@@ -419,6 +419,42 @@ fn a_qp_reads_again_when_it_is_opened_again() {
     bench.memory_is_right();
 }
 
+/// What a completion tells of data holds although its QP is being closed: the data of a READ was refused, which is told
+/// when the data of an earlier READ, of another QP, is written.
+#[test]
+fn a_read_that_was_refused_does_not_succeed_because_its_qp_is_closed() {
+    let mut bench = Bench::with(2, |setup| setup.requester.timeout = 0);
+    let landing = Region {
+        base: 0x30_0000_0000,
+        local_write: true,
+        ..READABLE
+    };
+    bench
+        .pair
+        .permit(0, INDEX, &landing, Default::default())
+        .unwrap();
+    let stalled = bench.pair.now() + 3_000;
+    bench.pair.stall(0, Stalled::Writes, 16, stalled);
+    bench.read(1, 64);
+    let refused = Work {
+        local_va: landing.base,
+        local_key: landing.key(INDEX),
+        ..bench.work(64)
+    };
+    bench.pair.post(0, 0, refused);
+    bench.pair.withdraw(0, &[INDEX]);
+    (0..1_000).for_each(|_| bench.pair.step(&mut all));
+    let answered = bench.pair.arrivals.iter().filter(|(side, _)| *side == 0);
+    assert_eq!(answered.count(), 2);
+    assert_eq!(bench.ids_and_statuses(), [], "both wait");
+    bench.pair.close(0, 0).unwrap();
+    assert!(bench.pair.now() > stalled);
+    let right = [(0, Status::Success), (1, Status::LocalAccess)];
+    assert_eq!(bench.ids_and_statuses(), right);
+    bench.pair.rest(20_000, &mut all);
+    bench.memory_is_right();
+}
+
 fn response(opcode: Opcode, psn: Psn, bytes: usize) -> Vec<u8> {
     packet(1, 0, psn, |roce| {
         roce.bth.opcode = opcode;
