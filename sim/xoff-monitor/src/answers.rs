@@ -78,13 +78,14 @@ impl Requests {
             }
         }
         let positive = matches!(meaning, SyndromeMeaning::Ack(_));
+        let fatal = matches!(meaning, SyndromeMeaning::Nak(_)) && !sequence;
         // An ACK acknowledges everything up to its own PSN, a NAK everything before its PSN.
         let through = if positive { psn } else { psn - 1 };
         if let Some(acked) = self.acked {
             let holds = through + 1 >= acked;
             // What has another DSCP may have another class, which does not wait for it.
             let passed = self.acked_dscp.is_some_and(|dscp| dscp != packet.dscp());
-            if packet.orderly && !passed {
+            if packet.orderly && !passed && !(fatal && self.asked_data_again(psn)) {
                 out.check(Rule::AckBack, holds, || {
                     format!(
                         "{} for PSN {}: all up to {} was acknowledged before",
@@ -95,6 +96,9 @@ impl Requests {
                 });
             }
             if !holds {
+                if fatal {
+                    self.fatal = Some(psn);
+                }
                 return;
             }
         }
@@ -158,6 +162,12 @@ impl Requests {
         self.acknowledge(through + 1, packet);
         // Out of order it may be older than the one that was missed.
         self.unsure &= !packet.orderly;
+    }
+
+    /// Whether a PSN is of a READ or an atomic that was asked for again: its memory may not be there any more, although it
+    /// was answered, and what is behind it, too.
+    fn asked_data_again(&self, psn: i64) -> bool {
+        (self.at(psn)).is_some_and(|(_, it)| it.operation.has_response() && it.asked.len() > 1)
     }
 
     /// Judges the PSN of a NAK for a sequence error. Returns whether it holds.

@@ -73,7 +73,8 @@ impl Regions {
     /// Whether a read may have failed.
     pub fn may_fail(&self, va: u64, length: u64) -> bool {
         self.unreadable.iter().any(|(base, bytes)| {
-            va.wrapping_sub(*base) < *bytes && length > 0 || base.wrapping_sub(va) < length
+            let meets = va.wrapping_sub(*base) < *bytes || base.wrapping_sub(va) < length;
+            *bytes > 0 && length > 0 && meets
         })
     }
 

@@ -127,3 +127,19 @@ fn a_read_is_refused_behind_its_first_responses() {
         }
     }
 }
+
+/// A READ that was answered and is asked again may be refused then, behind answers to what is behind it.
+#[test]
+fn a_read_that_is_asked_again_is_refused() {
+    for (again, broken) in [(true, None), (false, Some(Rule::AckBack))] {
+        let mut conversation = Conversation::good();
+        conversation.0.truncate(conversation.at("added") + 1);
+        if again {
+            conversation.reads("read again", 62, 5, 600);
+        }
+        conversation.answers("refused", 63, 5, Syndrome(0x63), 5);
+        let report = conversation.at_b().watch(true);
+        let found: Vec<_> = report.violations.iter().map(|it| it.rule).collect();
+        assert_eq!(found, Vec::from_iter(broken), "asked again: {again}");
+    }
+}

@@ -1,4 +1,4 @@
-//! Translation of addresses in model NICs, and the memory that flows go through.
+//! Translation of addresses in NICs, and the memory that flows go through.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,7 @@ use xoff_sim::nic::translation::{PageSize, StallScope, TranslationConfig, Wrong}
 use xoff_sim::time::{ByteCount, Duration};
 
 use super::check::{Issue, issue};
+use super::names::Names;
 use super::{FlowSettings, HostEntry, HostSettings, NicKind, Scenario};
 
 /// Page tables in the host's memory, and a cache of their entries in the NIC. An entry that the cache does not have is
@@ -157,6 +158,7 @@ impl Scenario {
 
     /// Checks the translation of all hosts.
     pub(super) fn check_translation(&self) -> Vec<Issue> {
+        let names = Names::of(self);
         let mut found = Vec::new();
         let mut check = |place: String, settings: &TranslationSettings| {
             if let Err(Wrong { key, message }) = settings.config() {
@@ -188,7 +190,13 @@ impl Scenario {
                 }
                 NicKind::Model => {}
                 NicKind::Rtl => {
-                    found.extend((self.flows.iter()).filter(|flow| flow.touched).map(|flow| {
+                    let own = entry.names();
+                    let its = |flow: &&FlowSettings| {
+                        let ends = [&flow.from, &flow.to].into_iter();
+                        let hosts = ends.filter_map(|end| names.hosts_of(end)).flatten();
+                        flow.touched && hosts.into_iter().any(|host| own.contains(&host))
+                    };
+                    found.extend(self.flows.iter().filter(its).map(|flow| {
                         let problem = format!(
                             "the RTL NIC of {} begins with an empty cache: leave it out",
                             entry.name

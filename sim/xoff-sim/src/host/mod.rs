@@ -251,7 +251,8 @@ impl Host {
     /// Whether the `bytes` from `va` on can be read.
     pub fn can_read(&self, va: u64, bytes: usize) -> bool {
         let meets = |(base, length): &(u64, u64)| {
-            va.wrapping_sub(*base) < *length || base.wrapping_sub(va) < bytes as u64
+            let meets = va.wrapping_sub(*base) < *length || base.wrapping_sub(va) < bytes as u64;
+            *length > 0 && bytes > 0 && meets
         };
         !self.unreadable.iter().any(meets)
     }

@@ -90,7 +90,7 @@ mod tests {
             reg::BYTES_IN,
             reg::BYTES_OUT,
             reg::FRAMES_OUT,
-            reg::TRANSLATION_STALLED_7,
+            reg::UNREAD,
             reg::TIMEOUTS,
         ]
         .map(|register| counters.get(register));

@@ -19,6 +19,15 @@ use crate::facts::{self, OPERATIONS};
 /// Where the region of both sides begins, and its size.
 const BASE: u64 = 1 << 36;
 const BYTES: u64 = 1 << 30;
+/// The region that messages are sent from, and its index.
+const SENT: nic::Region = nic::Region {
+    base: 0x5555_0000_0000,
+    length: 1 << 40,
+    tag: 0x34,
+    local_write: false,
+    remote_write: false,
+};
+const SENT_INDEX: u16 = 2;
 /// Room for a message.
 const ROOM: u64 = 1 << 16;
 /// Time of a step.
@@ -112,6 +121,9 @@ impl Case {
                 }
                 push(What::Registered(facts::region(index, &region, rights)));
             }
+            nic.register(SENT_INDEX, SENT);
+            let none = ReadRights::default();
+            push(What::Registered(facts::region(SENT_INDEX, &SENT, none)));
             for index in 0..self.qps {
                 let settings = self.settings(side, index);
                 nic.open(index, &settings);
@@ -176,8 +188,9 @@ impl Case {
             fence: draw.once_in(8),
             solicited: draw.once_in(2),
             length,
-            local_va: 0x5555_0000_0000 + id * 0x1_2345,
-            local_key: 0x1234,
+            local_va: SENT.base + id * 0x1_2345,
+            // Rarely one that names nothing.
+            local_key: SENT.key(SENT_INDEX) ^ u32::from(id % 61 == 60),
             remote_va: place,
             remote_key: pair.key,
             imm,
