@@ -51,9 +51,11 @@ module payload_writer
     output logic                     invalidate_o,       // the peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
 
-    input logic              unbar_i,     // the responder has taken REFUSE of the QP
+    input logic unbar_i,  // the responder has taken REFUSE of the QP
     input logic [QpBits-1:0] unbar_qp_i,
-    input logic              forget_i,    // the QP was closed, and nothing of it is left: clears its bits
+    input logic bar_i,  // a refusal of the QP is on its way that does not come from here; not with `bars_o`
+    input logic [QpBits-1:0] bar_qp_i,
+    input logic forget_i,  // the QP was closed, and nothing of it is left: clears its bits
     input logic [QpBits-1:0] forget_qp_i,
 
     input  logic                      step_valid_i,
@@ -229,6 +231,11 @@ module payload_writer
       if (unbar_i && !(bars_again && unbar_qp_i == qp_q[1])) begin
         twice_q[unbar_qp_i]  <= 1'b0;
         barred_q[unbar_qp_i] <= twice_q[unbar_qp_i];
+      end
+      if (bar_i) begin
+        barred_q[bar_qp_i] <= 1'b1;
+        if (unbar_i && unbar_qp_i == bar_qp_i) twice_q[bar_qp_i] <= twice_q[bar_qp_i];
+        else if (barred_q[bar_qp_i]) twice_q[bar_qp_i] <= 1'b1;
       end
       if (asked_q[1] && !returned) spoilt_q[qp_q[1]] <= spoilt && !step_q[1].completion_valid;
       if (forget_i) begin

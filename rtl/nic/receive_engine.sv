@@ -638,6 +638,8 @@ module receive_engine
       .invalidate_index_o,
       .unbar_i        (left_valid && left.unbars),
       .unbar_qp_i     (left_qp),
+      .bar_i          (unread_ready_o),
+      .bar_qp_i       (unread_qp_i),
       .forget_i,
       .forget_qp_i    (command_qp_i),
       .pass_o,
