@@ -9,8 +9,9 @@ use xoff_sim::host::memory::content;
 use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{Opcode, Psn};
-use xoff_verify::property::nic::pair::{PERIOD, Pair, PairConfig, REGION, all, qp};
+use xoff_verify::property::nic::pair::{PERIOD, Pair, PairConfig, QPN_BASE, REGION, all, qp};
 
 /// A region of side 0 of which messages are sent, beside that of all tests.
 const OWN: Region = Region {
@@ -249,6 +250,57 @@ fn another_qp_of_its_class_loses_nothing() {
     assert_eq!(ended(&mut pair, 2, 5)[4], (9, Status::Success));
 }
 
+/// A message that cannot be read waits for the one before it, which is never acknowledged. Others of its class do not wait.
+#[test]
+fn a_message_that_waits_to_fail_holds_nobody_up() {
+    let mut pair = without_timers(2);
+    let wrong = SOURCE + 0x100_0000;
+    pair.update(0, |host| host.host_mut().forbid_reads(wrong, 1 << 20));
+    for (id, va) in [(0, SOURCE), (1, wrong), (2, SOURCE)] {
+        let work = write(&pair, id, (va, 0), 2 * MTU);
+        pair.post(0, 0, work);
+    }
+    let lost = QPN_BASE;
+    let mut lose = |side: usize, bytes: &mut Vec<u8>, parsed: &ParsedFrame| {
+        let answers = side == 1 && parsed.bth.is_some_and(|bth| bth.dest_qp.get() == lost);
+        !answers && all(side, bytes, parsed)
+    };
+    (0..3_000).for_each(|_| pair.step(&mut lose));
+    for id in 3..12 {
+        let work = write(&pair, id, (SOURCE, 0), 8 * MTU);
+        pair.post(0, 1, work);
+    }
+    pair.run(20_000, &mut lose, |pair| pair.completions[0].len() == 9);
+    assert!(pair.completions[0].iter().all(|(qp, _)| *qp == 1));
+}
+
+/// Failures wait while their completions have no room, and none is lost.
+#[test]
+fn many_failures_at_once_are_all_told() {
+    const QPS: u16 = 64;
+    let mut pair = without_timers(QPS);
+    pair.update(0, |host| host.host_mut().forbid_reads(SOURCE, 1 << 20));
+    let until = pair.now() + 20_000;
+    pair.stall(0, Stalled::Completions, 16, until);
+    for qp in 0..QPS {
+        for id in 0..10 {
+            let work = write(&pair, id, (SOURCE, 0), 64);
+            pair.post(0, qp, work);
+        }
+    }
+    for qp in 0..QPS {
+        let found = ended(&mut pair, qp, 10);
+        let right = (0..10).map(|id| match id {
+            0 => (id, Status::LocalAccess),
+            _ => (id, Status::Flushed),
+        });
+        assert!(found.into_iter().eq(right), "QP {qp}");
+    }
+    pair.rest(10_000, &mut all);
+    assert_eq!(pair.count(0, reg::UNREAD), u32::from(QPS));
+    assert!(sent(&pair, 0).is_empty());
+}
+
 /// A READ of which the third response cannot be read: those before it come, then a NAK of a responder that cannot go on,
 /// in its place, and nothing behind it. The QP of the responder has failed; another one has not.
 #[test]
@@ -293,16 +345,15 @@ fn a_read_that_cannot_be_carried_out_is_refused_in_its_place() {
         assert_eq!(ended(&mut pair, 0, 4), right);
         assert_eq!(ended(&mut pair, 1, 1), [(4, Status::Success)]);
         pair.rest(20_000, &mut all);
-        let of_first = |(from, _, parsed): &&(usize, _, xoff_sim::wire::frame::ParsedFrame)| {
+        let of_first = |(from, _, parsed): &&(usize, _, ParsedFrame)| {
             let to = parsed.bth.unwrap().dest_qp.get();
-            *from == 1 && to == xoff_verify::property::nic::pair::QPN_BASE
+            *from == 1 && to == QPN_BASE
         };
         let answers: Vec<_> = pair.frames.iter().filter(of_first).collect();
         let (.., nak) = answers.last().unwrap();
         let aeth = nak.ext.as_ref().unwrap().aeth.unwrap();
         let first = Psn::wrapping(0xFF_FFF0);
-        let place =
-            |parsed: &xoff_sim::wire::frame::ParsedFrame| parsed.bth.unwrap().psn.ahead_of(first);
+        let place = |parsed: &ParsedFrame| parsed.bth.unwrap().psn.ahead_of(first);
         assert_eq!((aeth.syndrome.0, place(nak)), (0x63, 8));
         // The READ before it is one message; 9.7.5.1.7.
         assert_eq!(aeth.msn.get(), 1);

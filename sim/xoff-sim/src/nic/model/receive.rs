@@ -128,7 +128,7 @@ impl ModelNic {
     ) {
         let before = self.requester.qps[usize::from(qp)].context.una_psn;
         let event = RequesterEvent::Ack { psn, syndrome };
-        self.requester_step(at, qp, event.into(), waited);
+        self.requester_step(at, qp, event, waited);
         self.acknowledged(at, qp, before, syndrome);
         self.send_soon(at + latency::SCHEDULE);
     }

@@ -253,7 +253,7 @@ impl Ledger {
                 self.failed = Some(id);
             }
             (Status::LocalAccess, None)
-                if !work.kind.returns() && !(self.unreadable && work.length > 0) =>
+                if !(work.kind.returns() || self.unreadable && work.length > 0) =>
             {
                 return wrong("its memory can be read");
             }
