@@ -1,9 +1,10 @@
 // Transmit of the NIC: feeds the requester, fetches payload, builds frames.
 //
 // - The requester's events are arbitrated round robin: commands, answers, work requests, grants, failures of the
-//   receive side, reactions: what came by way of the receive buffer, and packets whose payload cannot be read. What a reaction leaves to be done comes with its
-//   step (`landing_…`).
-// - Answers, work requests, failures, packets that cannot be read and timers wait while there is no room for the completions that they may cause.
+//   receive side, reactions: what came by way of the receive buffer, and packets whose payload cannot be read. What a
+//   reaction leaves to be done comes with its step (`landing_…`).
+// - Answers, work requests, failures, packets that cannot be read and timers wait while there is no room for the
+//   completions that they may cause.
 // - A work request waits while its ring is full.
 // - Events of a QP that is in the requester's pipeline wait aside, so that other QPs' events pass them.
 // - READ responses come from the responder, one at a time, and take the way of requests: slots, account, selection.

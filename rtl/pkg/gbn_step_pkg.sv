@@ -190,7 +190,7 @@ package gbn_step_pkg;
         c.una_psn;
   endfunction
 
-  // Packets from this PSN on are not wanted on the wire: not granted, or behind one whose payload cannot be read
+  // Packets from this PSN on are not wanted on the wire: not granted, or from one on whose payload cannot be read
   function automatic psn_t requester_end_wanted(input requester_context_t c);
     return c.unread ? c.unread_psn : c.next_psn;
   endfunction

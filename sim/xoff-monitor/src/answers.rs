@@ -164,8 +164,8 @@ impl Requests {
         self.unsure &= !packet.orderly;
     }
 
-    /// Whether a PSN is of a READ or an atomic that was asked for again: its memory may not be there any more, although it
-    /// was answered, and what is behind it, too.
+    /// Whether a PSN is of a READ or an atomic that was asked for again: its memory may not be there any more, although
+    /// it was answered, and what is behind it, too.
     fn asked_data_again(&self, psn: i64) -> bool {
         (self.at(psn)).is_some_and(|(_, it)| it.operation.has_response() && it.asked.len() > 1)
     }

@@ -24,8 +24,8 @@ const CASES: u64 = 10;
 /// dropped; answers of a quarter of the QPs have a class of their own. 2026-11-26: answers go ahead of requests, a class
 /// takes slots by what is left, and a QP has a step every two cycles at the responder. 2026-11-27: CLOSE waits for
 /// completions behind READ data, too, and for atomics at the host, some cycles if there are none. A QP that fails on its
-/// receive side sends nothing more, and such failures come one at a time. Messages are sent from memory that is registered,
-/// and some of it cannot be read.
+/// receive side sends nothing more, and such failures come one at a time. Messages are sent from memory that is
+/// registered, and some of it cannot be read.
 const BASELINE: [&str; 12] = [
     "baca33e563074b18",
     "c06f327f90e3c5dd",

@@ -250,7 +250,7 @@ fn another_qp_of_its_class_loses_nothing() {
     assert_eq!(ended(&mut pair, 2, 5)[4], (9, Status::Success));
 }
 
-/// A message that cannot be read waits for the one before it, which is never acknowledged. Others of its class do not wait.
+/// A message that cannot be read waits for the one before it, which is never acknowledged. Others of its class do not.
 #[test]
 fn a_message_that_waits_to_fail_holds_nobody_up() {
     let mut pair = without_timers(2);

@@ -100,8 +100,8 @@ impl RequesterContext {
             && sent.saturating_sub(self.asking.psns) < self.window()
     }
 
-    /// The PSN from which on packets of the QP are not wanted on the wire: not granted, or behind one whose payload cannot
-    /// be read.
+    /// The PSN from which on packets of the QP are not wanted on the wire: not granted, or from one on whose payload
+    /// cannot be read.
     pub fn end_wanted(&self) -> Psn {
         self.unread.unwrap_or(self.next_psn)
     }
