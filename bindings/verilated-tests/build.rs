@@ -64,5 +64,6 @@ fn main() {
         )
         .top(Top::new("spin"))
         .top(Top::new("wide_ports"))
+        .top(Top::new("wide_reset"))
         .run();
 }

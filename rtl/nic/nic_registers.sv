@@ -139,19 +139,20 @@ module nic_registers
       commands_q <= '0;
       bvalid_q   <= 1'b0;
       rvalid_q   <= 1'b0;
+      high_q     <= '0;
     end else begin
       if (write && !error) settings_q <= settings_write(settings_q, awaddr_i, wdata_i);
       commands_q <= commands;
       bvalid_q   <= write || (bvalid_q && !bready_i);
       rvalid_q   <= read || (rvalid_q && !rready_i);
+      if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesIn))) high_q[0] <= high_i[0];
+      if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesOut))) high_q[1] <= high_i[1];
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (write) {data_q, error_q} <= {wdata_i, error};
     if (read) rdata_q <= rdata;
-    if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesIn))) high_q[0] <= high_i[0];
-    if (read && araddr_i == AddressCounters + 16'(4 * int'(CountBytesOut))) high_q[1] <= high_i[1];
   end
 
   assign awready_o        = write;

@@ -76,7 +76,7 @@ fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String
     } else {
         "#include \"verilated_save.h\"\n"
     });
-    text.push_str("#include \"verilated_rs/shim.h\"\n");
+    text.push_str("#include \"verilated_rs/constants.h\"\n#include \"verilated_rs/shim.h\"\n");
     // Everything that Verilator declares here is defined in this library. Without this pragma, position-independent
     // code accesses every constant indirectly, which cost a sixth of the speed of a packet parser. The headers above
     // belong to other libraries and must not be hidden.

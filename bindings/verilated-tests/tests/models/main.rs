@@ -1,6 +1,7 @@
 //! Tests that models of small modules do what `verilated` and `verilated-build` document.
 
 mod apart;
+mod constants;
 mod coverage;
 mod failures;
 mod ports;

@@ -32,7 +32,12 @@ struct Bus {
 
 impl Bus {
     fn new() -> Self {
-        let nic = judged(|| Nic::new(&verilated::Settings::new("nic")));
+        Self::of(1)
+    }
+
+    /// A NIC whose registers are drawn from `seed` before its reset.
+    fn of(seed: u64) -> Self {
+        let nic = judged(|| Nic::new(&verilated::Settings::new("nic").seed(seed)));
         let mut bus = Self {
             nic: nic.unwrap(),
             pins: In::default(),
@@ -104,6 +109,17 @@ fn read(bus: &mut Bus, settings: &BTreeMap<u16, u32>, addresses: RangeInclusive<
         let expected = map.get(&address).copied().unwrap_or(0);
         let found = bus.read(address);
         assert_eq!(found, expected, "at {address:#06x}");
+    }
+}
+
+#[test]
+fn reset_sets_every_register_whatever_was_in_it() {
+    for seed in 1..=16 {
+        let mut bus = Bus::of(seed);
+        for setting in reg::SETTINGS {
+            let name = setting.name;
+            assert_eq!(bus.read(setting.address), setting.reset, "{name}, {seed}");
+        }
     }
 }
 
