@@ -490,11 +490,13 @@ impl Requests {
                 }
             }
             // A resend skips what an answer has acknowledged in the meantime and goes on after it, or with the READ of
-            // which it is a part.
+            // which it is a part, or with a READ or atomic whose own answer it has overtaken.
             Ordering::Greater => {
                 let begins = self.at(psn).filter(|(first, _)| *first == psn);
                 let span = begins.and_then(|(_, it)| it.span(self.mtu)).unwrap_or(1);
-                let answered = self.points.range(psn..psn + span).next().is_some();
+                let overtaken = begins.is_some_and(|(_, it)| it.operation.has_response());
+                let end = if overtaken { i64::MAX } else { psn + span };
+                let answered = self.points.range(psn..end).next().is_some();
                 says(own && !self.unsure, answered, out);
             }
             Ordering::Less => {

@@ -175,7 +175,7 @@ impl Conversation {
         self.asks(name, at, opcode, psn, bytes).packet().ext.reth = Some(reth);
     }
 
-    fn atomic(&mut self, names: [&'static str; 2], at: u64, psn: u32, msn: u32) {
+    pub fn atomic(&mut self, names: [&'static str; 2], at: u64, psn: u32, msn: u32) {
         let [request, answer] = names;
         let atomic = AtomicEthRepr {
             va: 0x2000,

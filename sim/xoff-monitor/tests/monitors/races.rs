@@ -106,6 +106,30 @@ fn a_resend_may_go_on_where_an_answer_of_unknown_origin_says() {
     assert_eq!(broken(&it, at_host()), [Rule::PsnOrder]);
 }
 
+/// An ACK that comes before the answer to an atomic in front of it acknowledges what is in front of the atomic, which is
+/// asked for again (an implied NAK). Here it has overtaken that answer, in the middle of a resend.
+#[test]
+fn a_resend_goes_on_with_an_atomic_whose_answer_was_overtaken() {
+    let mut it = Conversation(Vec::new());
+    for (at, psn) in [(1, 1), (2, 2), (3, 3)] {
+        alike(false, ("send", at, psn), &mut it);
+    }
+    it.atomic(["add", "added"], 4, 4, 4);
+    it.remove("added");
+    alike(false, ("behind", 5, 5), &mut it);
+    alike(false, ("timeout", 20, 1), &mut it);
+    it.answers("ack", 21, 5, Syndrome::ACK, 5);
+    it.atomic(["add again", "added again"], 22, 4, 4);
+    let of_order = |it: &Conversation| {
+        let all = broken(it, at_host());
+        all.contains(&Rule::PsnOrder)
+    };
+    assert!(!of_order(&it));
+    // Without the ACK nothing has said that PSNs 2 and 3 need not come again.
+    it.remove("ack");
+    assert!(of_order(&it));
+}
+
 /// The NAK's PSN was lost before the tap, so that only a request of the other connection has it.
 #[test]
 fn a_nak_for_what_was_lost_does_not_belong_to_another_connection() {
