@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
+.PHONY: demo test seeds newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
 	truth interop mpi archive one-line setup check-tools
 
 demo: setup
@@ -17,8 +17,16 @@ demo: setup
 	@echo "Real traffic, decoded:      target/release/xoff decode --summary testbenches/captures/loss_mtu256_all_ops.pcap"
 	@echo "What else there is:         target/release/xoff --help, README.md"
 
+# With tshark, whose fields the rows of captures are compared with.
 test: setup
+	@tools/setup.sh tshark
 	$(CARGO) test --workspace --quiet
+
+# make seeds: every variant of every built-in scenario with seeds 1 to 10 and model NICs, against its expectations. Some
+# 40 minutes of one core.
+seeds: setup
+	@$(CARGO) build --release --quiet --bin xoff
+	@target/release/xoff regress --only 'scenario/*' --seeds 1-10 --set host.nic=model --out target/seeds
 
 # The tests of the binding with the newest Verilator: models of every kind, their types, saved states and waves, and
 # what is refused; without those that take no Verilator or build one of these crates again. In a folder of its own, since
@@ -56,6 +64,7 @@ check-all: check
 	$(CARGO) test --quiet --workspace --bench harness -- --quick
 	.tools/bin/python tools/synth.py
 	$(CARGO) test --quiet --workspace --test models works_as_it_is_written -- --ignored --test-threads=1
+	$(CARGO) test --quiet --workspace --test command the_readmes_table_of_ecmp -- --ignored
 	@$(MAKE) --no-print-directory pictures
 	@$(MAKE) --no-print-directory mpi PROFILE=dev
 	@$(MAKE) --no-print-directory newest NEWEST_TARGET="$${CARGO_TARGET_DIR:-target}"

@@ -411,12 +411,12 @@ mod tests {
             without_values("cycle 17, at 1.5us: tx_data_o is 0x1f, expected 0b1 at s0.2"),
             "cycle N, at N: tx_data_o is N, expected N at s0.N"
         );
-        let said = |paused: &str, wake: &str, idle: bool| {
+        let said = |paused: &str, wake: &str, limited: bool| {
             without_values(&format!(
-                "cycle 6: idle before (Rest {{ paused: {paused} }}), and now Out {{ wake: {wake} }}, limited {idle}"
+                "cycle 6: paused ({paused}), and wakes at {{ {wake} }}, limited {limited}"
             ))
         };
-        let cause = "cycle N: idle before (…), and now Out {…}, limited N";
+        let cause = "cycle N: paused (…), and wakes at {…}, limited N";
         assert_eq!(said("[16, 0]", "None", true), cause);
         assert_eq!(said("[]", "Some(Cycle(3))", false), cause);
         // What is not closed is a value to its end.

@@ -299,7 +299,7 @@ fn run<M: LimiterTop>(
             .filter(|rest| alone && clock.now < rest.wake);
         if unchanged.is_some_and(|rest| rest != out.rest || out.eligible != judge.eligible) {
             return Err(format!(
-                "cycle {}: idle before ({unchanged:?}), and now {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {unchanged:?}\nnow:    {out:?}",
                 clock.now.0
             ));
         }

@@ -210,7 +210,7 @@ fn run<M: RpTop>(
             .filter(|rest| event.is_none() && clock.now < rest.wake);
         if unchanged.is_some_and(|rest| rest != out.rest || out.step.is_some()) {
             return Err(format!(
-                "cycle {}: idle before ({unchanged:?}), and now {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {unchanged:?}\nnow:    {out:?}",
                 clock.now.0
             ));
         }

@@ -261,7 +261,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             && (rest != out.rest || out.step.is_some())
         {
             return Err(format!(
-                "cycle {}: idle before ({rest:?}), and now {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {rest:?}\nnow:    {out:?}",
                 now.0
             ));
         }
