@@ -304,6 +304,47 @@ module nic
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
+  // Translation
+
+  logic [1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready, stalled;
+  place_t [1:0] ask;
+  class_t [1:0] stalled_class;
+  logic [Counters-1:0] translation_event;
+  logic translation_idle;
+
+  nic_translation #(
+      .Regions(Regions),
+      .Asks   (Slots > 32 ? Slots : 32)
+  ) u_translation (
+      .clk_i,
+      .rst_i,
+      .settings_i     (settings),
+      .region_write_i (region_write),
+      .region_index_i (region_index),
+      .region_i       (region),
+      .table_i        (pages),
+      .busy_o         (translator_busy),
+      .entry_valid_o,
+      .entry_number_o,
+      .entry_ready_i,
+      .entry_come_i,
+      .entry_there_i,
+      .ask_valid_i    (ask_valid),
+      .ask_i          (ask),
+      .verdict_valid_o(verdict_valid),
+      .verdict_waits_o(verdict_waits),
+      .verdict_gone_o (verdict_gone),
+      .verdict_ready_i(verdict_ready),
+      .stalled_i      (stalled),
+      .stalled_class_i(stalled_class),
+      .event_o        (translation_event),
+      .idle_o         (translation_idle)
+  );
+
+  // A verdict on payload that is sent is taken in the cycle in which it comes.
+  assign verdict_ready[AskTransmit] = 1'b1;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
   // Receive
 
   logic pause_valid, pause_pfc, cnp_in, mark, progress, receive_idle;
@@ -361,13 +402,14 @@ module nic
       .region_i          (region),
       .invalidate_o      (invalidate),
       .invalidate_index_o(invalidate_index),
-      .table_i           (pages),
-      .translator_busy_o (translator_busy),
-      .entry_valid_o,
-      .entry_number_o,
-      .entry_ready_i,
-      .entry_come_i,
-      .entry_there_i,
+      .ask_valid_o       (ask_valid[AskReceive]),
+      .ask_o             (ask[AskReceive]),
+      .verdict_valid_i   (verdict_valid[AskReceive]),
+      .verdict_waits_i   (verdict_waits[AskReceive]),
+      .verdict_gone_i    (verdict_gone[AskReceive]),
+      .verdict_ready_o   (verdict_ready[AskReceive]),
+      .stalled_o         (stalled[AskReceive]),
+      .stalled_class_o   (stalled_class[AskReceive]),
       .fail_valid_i      (fail_receive_valid),
       .fail_qp_i         (fail_receive_qp),
       .fail_ready_o      (fail_receive_ready),
@@ -583,6 +625,14 @@ module nic
       .invalidate_i       (invalidate),
       .invalidate_index_i (invalidate_index),
       .reads_pass_o       (reads_pass),
+      .translating_i      (settings.translation_on),
+      .ask_valid_o        (ask_valid[AskTransmit]),
+      .ask_o              (ask[AskTransmit]),
+      .verdict_valid_i    (verdict_valid[AskTransmit]),
+      .verdict_waits_i    (verdict_waits[AskTransmit]),
+      .verdict_gone_i     (verdict_gone[AskTransmit]),
+      .stalled_o          (stalled[AskTransmit]),
+      .stalled_class_o    (stalled_class[AskTransmit]),
       .command_valid_i    (requester_valid),
       .command_open_i     (command_open),
       .command_query_i    (command_query),
@@ -684,8 +734,8 @@ module nic
 
   //////////////////////////////////////////////////////////////////////////////////////////////
 
-  assign event_o = receive_event | transmit_event | pause_event;
-  assign idle_o = control_idle && receive_idle && pause_idle && congestion_idle && transmit_idle;
+  assign event_o = receive_event | transmit_event | translation_event | pause_event;
+  assign idle_o = control_idle && translation_idle && receive_idle && pause_idle && congestion_idle && transmit_idle;
 
   logic unused_wake_valid;
 

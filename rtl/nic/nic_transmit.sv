@@ -51,6 +51,16 @@ module nic_transmit
     input  logic    [RegionBits-1:0] invalidate_index_i,
     output logic                     reads_pass_o,
 
+    // Translation, as in transmit_slots
+    input  logic   translating_i,
+    output logic   ask_valid_o,
+    output place_t ask_o,
+    input  logic   verdict_valid_i,
+    input  logic   verdict_waits_i,
+    input  logic   verdict_gone_i,
+    output logic   stalled_o,
+    output class_t stalled_class_o,
+
     input  logic              command_valid_i,
     input  logic              command_open_i,
     input  logic              command_query_i,  // reads the context
@@ -556,6 +566,14 @@ module nic_transmit
       .region_i,
       .invalidate_i,
       .invalidate_index_i,
+      .translating_i,
+      .ask_valid_o,
+      .ask_o,
+      .verdict_valid_i,
+      .verdict_waits_i,
+      .verdict_gone_i,
+      .stalled_o,
+      .stalled_class_o,
       .withdraw_i           (withdraw),
       .withdraw_qp_i        (reply_qp_i),
       .withdraw_all_i       (reply_i.all),

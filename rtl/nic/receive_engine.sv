@@ -72,20 +72,19 @@ module receive_engine
     input  logic                     region_write_i,
     input  logic    [RegionBits-1:0] region_index_i,
     input  region_t                  region_i,
-    input  table_t                   table_i,
     output logic                     invalidate_o,       // a peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
 
-    // Translation, as in translator
-    input  logic                translating_i,
-    input  logic                look_ahead_i,
-    input  logic          [3:0] log_sets_i,
-    output logic                translator_busy_o,
-    output logic                entry_valid_o,
-    output entry_number_t       entry_number_o,
-    input  logic                entry_ready_i,
-    input  logic                entry_come_i,
-    input  logic                entry_there_i,
+    // Translation, as in resolve_queue
+    input  logic   translating_i,
+    output logic   ask_valid_o,
+    output place_t ask_o,
+    input  logic   verdict_valid_i,
+    input  logic   verdict_waits_i,
+    input  logic   verdict_gone_i,
+    output logic   verdict_ready_o,
+    output logic   stalled_o,
+    output class_t stalled_class_o,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -532,12 +531,9 @@ module receive_engine
   // What steps leave to others. Where addresses are translated it waits here, in order, until its memory is known. Answers
   // need no room at the writer: of each class two are under way at most (answer_scheduler).
 
-  logic tell, left_in_valid, left_valid, left_gone, resolve_idle, translator_idle;
-  logic ask_valid, verdict_valid, verdict_ready, verdict_gone, entries_wait, stalled, hit, miss;
+  logic tell, left_in_valid, left_valid, left_gone, resolve_idle;
   logic [QpBits-1:0] left_work_qp, left_qp;
   left_t left_in, left;
-  place_t ask;
-  class_t stalled_class;
   reply_t reply;  // what a step tells of READs
   logic [1:0] tell_q;
   logic [2:0] replies;
@@ -564,59 +560,30 @@ module receive_engine
       .Qps  (Qps),
       .Depth(8 * (Recvs + 1) + 32)
   ) u_resolve (
-      .clk_i          (clk_responder),
+      .clk_i    (clk_responder),
       .rst_i,
-      .on_i           (translating_i),
-      .valid_i        (left_in_valid),
-      .work_qp_i      (land ? landing_qp : step_qp),
-      .step_qp_i      (step_qp),
-      .left_i         (left_in),
-      .valid_o        (left_valid),
-      .work_qp_o      (left_work_qp),
-      .step_qp_o      (left_qp),
-      .left_o         (left),
-      .gone_o         (left_gone),
+      .on_i     (translating_i),
+      .valid_i  (left_in_valid),
+      .work_qp_i(land ? landing_qp : step_qp),
+      .step_qp_i(step_qp),
+      .left_i   (left_in),
+      .valid_o  (left_valid),
+      .work_qp_o(left_work_qp),
+      .step_qp_o(left_qp),
+      .left_o   (left),
+      .gone_o   (left_gone),
       // There is room for what is on its way to its verdict, and to where it is told.
-      .hold_i         (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
-      .ask_valid_o    (ask_valid),
-      .ask_o          (ask),
-      .verdict_valid_i(verdict_valid),
-      .waits_i        (entries_wait),
-      .gone_i         (verdict_gone),
-      .verdict_ready_o(verdict_ready),
-      .room_o         (asks_room),
-      .stalled_o      (stalled),
-      .stalled_class_o(stalled_class),
-      .idle_o         (resolve_idle)
-  );
-
-  translator #(
-      .Regions(Regions)
-  ) u_translator (
-      .clk_i          (clk_responder),
-      .rst_i,
-      .on_i           (translating_i),
-      .ahead_i        (look_ahead_i),
-      .log_sets_i,
-      .write_i        (region_write_i),
-      .index_i        (region_index_i),
-      .region_i,
-      .table_i,
-      .busy_o         (translator_busy_o),
-      .ask_valid_i    (ask_valid),
-      .ask_i          (ask),
-      .verdict_valid_o(verdict_valid),
-      .waits_o        (entries_wait),
-      .gone_o         (verdict_gone),
-      .verdict_ready_i(verdict_ready),
-      .entry_valid_o,
-      .entry_number_o,
-      .entry_ready_i,
-      .come_i         (entry_come_i),
-      .there_i        (entry_there_i),
-      .hit_o          (hit),
-      .miss_o         (miss),
-      .idle_o         (translator_idle)
+      .hold_i   (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
+      .ask_valid_o,
+      .ask_o,
+      .verdict_valid_i,
+      .waits_i  (verdict_waits_i),
+      .gone_i   (verdict_gone_i),
+      .verdict_ready_o,
+      .room_o   (asks_room),
+      .stalled_o,
+      .stalled_class_o,
+      .idle_o   (resolve_idle)
   );
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
@@ -915,15 +882,11 @@ module receive_engine
       event_o[CountRnrNaksOut] = left.response.syndrome[7:5] == SyndromeRnr[7:5];
     end
     if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
-    event_o[CountTranslationHits]   = hit;
-    event_o[CountTranslationMisses] = miss;
-    for (int unsigned c = 0; c < 8; c++)
-    event_o[32'(CountTranslationStalled0)+c] = stalled && stalled_class == class_t'(c);
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
       !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 &&
-      !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle && resolve_idle && translator_idle;
+      !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle && resolve_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks
@@ -932,7 +895,7 @@ module receive_engine
       .clk_i,
       .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || parts_move ||
           !responder_idle || carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 || atomic_valid ||
-          writer_moves || !answers_idle || !replies_idle || !resolve_idle || !translator_idle),
+          writer_moves || !answers_idle || !replies_idle || !resolve_idle),
       .clk_o(clk_responder)
   );
 

@@ -1,14 +1,17 @@
-// Translates the memory of packets: says, in the order in which it is asked, when the NIC has the page table entries of
-// each, and whether one of them names no page. What the cache does not have is read from the host.
+// Translates the memory of packets: says of each when the NIC has its page table entries, and whether one of them names no
+// page. Receive and transmit ask, and each gets its verdicts in the order of its asks. What the cache does not have is read
+// from the host.
 //
-//     ask ─► region's table ─► numbers of one or two entries ─► cache ─┬─ there ──────────► verdict
-//                                                                      └─ missing ─► host ─► fill, verdict
+//     receive's  ask ─┐                    ┌─► numbers of one or two entries ─┐        ┌─ there ────────────► verdict
+//                     ├─► region's table ──┤                                  ├─► cache┤
+//     transmit's ask ─┘                    └─► numbers of one or two entries ─┘        └─ missing ─► host ──► verdict
 //
-// - Up to `Misses` entries are read at a time, in order. What is behind a miss is looked up meanwhile with `ahead_i`, else
-//   when all that it waits for has come.
+// - Up to `Misses` entries are read at a time, in order. What is behind a miss is looked up meanwhile; for receive only
+//   with `ahead_i`, else when all has come that receive waits for.
+// - The askers take turns at the tables and at the cache. Neither waits for a verdict of the other.
 // - An access that its region does not hold is not looked up, and one of a region without a table neither: its verdict
 //   is that all is there. That it is not permitted is found elsewhere.
-// - `ask_valid_i` has no back-pressure: at most 32 asks wait for their verdict to be taken (asserted).
+// - `ask_valid_i` has no back-pressure: at most `Asks` of an asker wait for their verdict to be taken (asserted).
 // - A region that is written forgets the entries of the table that it had; `busy_o` is 1 meanwhile, and no other region
 //   may be written. Turning translation on forgets all, tables too; regions that are written before have none.
 //
@@ -18,13 +21,14 @@ module translator
 #(
     parameter  int unsigned Regions   = 256,
     parameter  int unsigned Sets      = 512,
+    parameter  int unsigned Asks      = 32,              // of an asker; a power of two
     localparam int unsigned IndexBits = $clog2(Regions)
 ) (
     input logic clk_i,
     input logic rst_i,
 
     input logic       on_i,
-    input logic       ahead_i,    // looks up what is behind a miss meanwhile
+    input logic       ahead_i,    // receive looks up what is behind a miss meanwhile
     input logic [3:0] log_sets_i,
 
     input  logic                    write_i,
@@ -33,13 +37,14 @@ module translator
     input  table_t                  table_i,
     output logic                    busy_o,
 
-    input logic   ask_valid_i,
-    input place_t ask_i,
+    // By asker: AskReceive, AskTransmit
+    input logic   [1:0] ask_valid_i,
+    input place_t [1:0] ask_i,
 
-    output logic verdict_valid_o,
-    output logic waits_o,          // the next verdict is there when entries have come
-    output logic gone_o,           // an entry names no page
-    input  logic verdict_ready_i,
+    output logic [1:0] verdict_valid_o,
+    output logic [1:0] waits_o,          // the next verdict is there when entries have come
+    output logic [1:0] gone_o,           // an entry names no page
+    input  logic [1:0] verdict_ready_i,
 
     // Page table entries in the host's memory. What is read comes in order, without back-pressure.
     output logic          entry_valid_o,
@@ -54,11 +59,12 @@ module translator
 );
 
   localparam int unsigned Misses = 8;
-  localparam int unsigned Asks = 32;
+  localparam int unsigned CountBits = $clog2(Asks + 1);
 
-  // Reads of entries are numbered. A verdict may refer to those of the last Asks asks, of two pages each, and of Misses
-  // that are under way.
-  typedef logic [6:0] read_t;
+  // Reads of entries are numbered. A verdict is known at most Asks cycles after the last read has come that it waits
+  // for, and as many may have come since.
+  localparam int unsigned ReadBits = $clog2(4 * Asks);
+  typedef logic [ReadBits-1:0] read_t;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Tables of regions. When a region is written, its old table is read and replaced, and then forgotten.
@@ -91,9 +97,9 @@ module translator
   logic [63:0] old_last;
   assign old_last = mapping.base + 64'(mapping.length) - 64'd1;
 
-  logic ask_valid, asks_ready;
+  logic [1:0] ask_valid, asks_ready;
+  place_t [1:0] asks;
   place_t ask;
-  logic [$clog2(Asks+1)-1:0] asked;
 
   ram_1r1w #(
       .Width($bits(mapping_t)),
@@ -132,7 +138,7 @@ module translator
   end
 
   always_ff @(posedge clk_i) begin
-    if (write_i) begin
+    if (write_i && on_i) begin
       index_q <= index_i;
       new_translated_q <= region_i.valid && table_i.translated;
       new_q <= '{
@@ -152,53 +158,92 @@ module translator
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Asks, and the numbers of their entries
 
-  fifo #(
-      .Width($bits(place_t)),
-      .Depth(Asks)
-  ) u_asks (
-      .clk_i,
-      .rst_i,
-      .valid_i(ask_valid_i),
-      .ready_o(asks_ready),
-      .data_i (ask_i),
-      .valid_o(ask_valid),
-      .ready_i(asks_read),
-      .data_o (ask),
-      .count_o(asked)
-  );
+  // Asks whose numbers wait for the cache
+  localparam int unsigned Located = 4;
+  localparam int unsigned LocatedBits = $clog2(Located + 1);
 
-  logic pages_ready, in_region, pages_valid_q, numbers_valid_q, numbers_ready, takes, looked_all;
+  typedef struct packed {
+    entry_number_t first;
+    logic [1:0]    pages;
+  } located_t;
+
+  logic [1:0][  CountBits-1:0] asked;
+  logic [1:0][LocatedBits-1:0] located_count;
+  logic [1:0] ask_wish, located_ready, located_valid, look_done;
+  logic ask_from, ask_last_q;  // whose ask is read, and whose was last
+  located_t numbers;
+  located_t [1:0] located;
+
+  logic in_region, pages_valid_q, read_from_q, pages_from_q;
   place_t place_q;
   logic [63:0] offset, last;
   logic [51:0] first_page_q, last_page_q, base_page_q;
   logic looked_up_q;
   entry_number_t first_q;
-  logic [1:0] pages_left_q;
-  entry_number_t number_q;
 
-  assign asks_read     = ask_valid && !read_q && change_q == Quiet && !write_i && !all_q;
-  assign offset        = place_q.va - mapping.base;
-  assign last          = place_q.va + 64'(place_q.bytes) - 64'd1;
-  assign in_region     = place_q.va >= mapping.base && 65'(offset) + 65'(place_q.bytes) <= 65'(mapping.length);
-  assign takes         = read_q && pages_ready;
-  assign pages_ready   = !pages_valid_q || numbers_ready;
-  assign numbers_ready = !numbers_valid_q || looked_all;
+  for (genvar a = 0; a < 2; a++) begin : gen_asks
+    fifo #(
+        .Width($bits(place_t)),
+        .Depth(Asks)
+    ) u_asks (
+        .clk_i,
+        .rst_i,
+        .valid_i(ask_valid_i[a]),
+        .ready_o(asks_ready[a]),
+        .data_i (ask_i[a]),
+        .valid_o(ask_valid[a]),
+        .ready_i(asks_read && ask_from == 1'(a)),
+        .data_o (asks[a]),
+        .count_o(asked[a])
+    );
+
+    // With room for the two that may be on their way
+    assign ask_wish[a] = ask_valid[a] && 32'(located_count[a]) + 2 < Located;
+
+    fifo #(
+        .Width($bits(located_t)),
+        .Depth(Located)
+    ) u_located (
+        .clk_i,
+        .rst_i,
+        .valid_i(pages_valid_q && pages_from_q == 1'(a)),
+        .ready_o(located_ready[a]),
+        .data_i (numbers),
+        .valid_o(located_valid[a]),
+        .ready_i(look_done[a]),
+        .data_o (located[a]),
+        .count_o(located_count[a])
+    );
+  end
+
+  assign ask_from  = ask_wish[!ask_last_q] ^ ask_last_q;
+  assign ask       = asks[ask_from];
+  assign asks_read = ask_wish != '0 && change_q == Quiet && !write_i && !all_q;
+  assign offset    = place_q.va - mapping.base;
+  assign last      = place_q.va + 64'(place_q.bytes) - 64'd1;
+  assign in_region = place_q.va >= mapping.base && 65'(offset) + 65'(place_q.bytes) <= 65'(mapping.length);
+
+  always_comb begin
+    numbers.first = first_q + 40'(first_page_q - base_page_q);
+    numbers.pages = !looked_up_q ? 2'd0 : (first_page_q == last_page_q) ? 2'd1 : 2'd2;
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      read_q          <= 1'b0;
-      pages_valid_q   <= 1'b0;
-      numbers_valid_q <= 1'b0;
+      read_q        <= 1'b0;
+      pages_valid_q <= 1'b0;
+      ask_last_q    <= 1'b0;
     end else begin
-      read_q          <= asks_read || (read_q && !pages_ready);
-      pages_valid_q   <= takes || (pages_valid_q && !numbers_ready);
-      numbers_valid_q <= pages_valid_q || (numbers_valid_q && !looked_all);
+      read_q        <= asks_read;
+      pages_valid_q <= read_q;
+      if (asks_read) ask_last_q <= ask_from;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (asks_read) place_q <= ask;
-    if (takes) begin
+    if (asks_read) {read_from_q, place_q} <= {ask_from, ask};
+    if (read_q) begin
+      pages_from_q <= read_from_q;
       looked_up_q <= translated_q[place_q.key[8+:IndexBits]] && place_q.bytes != '0 && mapping.tag == place_q.key[7:0] &&
           32'(place_q.key[31:8]) < Regions && in_region;
       first_page_q <= place_q.va[63:12] >> mapping.page;
@@ -211,25 +256,32 @@ module translator
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Look up
 
-  logic may_look, looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
-  read_t issued_q, come_q, filled_q;  // numbers of reads that were asked for, that have come, and that are taken in
-  logic [Misses-1:0] wanted_q, match;
-  entry_number_t [Misses-1:0] missing_q;
-  read_t waited;  // the read that the entry waits for
-  logic waits;
-  logic fill_pending, fill_useful;
-  logic entry_valid_q;
-  entry_number_t entry_number_q;
-  logic [127:0] gone_q;
-
   typedef struct packed {
     logic  waits;
     read_t read;
   } wait_t;
 
-  wait_t first_wait_q;
-  wait_t [1:0] waiting, verdict;
-  logic verdicts_ready, verdict_valid, second_q;
+  logic looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
+  logic look_from, look_last_q;  // whose entry is looked up, and whose was last
+  logic [1:0] look_wish, second_q;
+  entry_number_t [1:0] number;
+  entry_number_t number_q;  // that is looked up
+  read_t issued_q, come_q, filled_q;  // numbers of reads that were asked for, that have come, and that are taken in
+  logic [Misses-1:0] wanted_q, match;
+  entry_number_t [Misses-1:0] missing_q;
+  read_t waited;  // the read that the entry waits for
+  logic fill_pending, fill_useful;
+  logic entry_valid_q;
+  entry_number_t entry_number_q;
+  logic [4*Asks-1:0] gone_q;
+  wait_t [1:0] first_wait_q;
+  wait_t [1:0][1:0] needed;  // for the verdict, by asker: of the first page, and of the last one
+  wait_t [1:0] latest_q;  // that of receive's last ask
+  logic receive_waits;
+
+  function automatic logic came(input wait_t awaited, input read_t come);
+    return !awaited.waits || 32'(read_t'(come - awaited.read - 1'b1)) < 3 * Asks;
+  endfunction
 
   always_comb begin
     for (int unsigned m = 0; m < Misses; m++) begin
@@ -241,23 +293,54 @@ module translator
     waited = issued_q;
     for (int unsigned m = 0; m < Misses; m++) begin
       // The slot of a read is its number modulo Misses.
-      if (match[m]) waited = filled_q + {4'd0, 3'(m) - filled_q[2:0]};
+      if (match[m]) waited = filled_q + {(ReadBits - 3)'(0), 3'(m) - filled_q[2:0]};
     end
   end
 
+  for (genvar a = 0; a < 2; a++) begin : gen_looks
+    logic last_page;
+    assign number[a] = located[a].first + 40'(second_q[a]);
+    assign last_page = 2'(second_q[a]) + 1'b1 == located[a].pages;
+    assign look_wish[a] = located_valid[a] && located[a].pages != '0 &&
+        (a == AskTransmit || ahead_i || second_q[a] || !receive_waits);
+    assign look_done[a] = located_valid[a] &&
+        (located[a].pages == '0 || (page_done && look_last_q == 1'(a) && last_page));
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) second_q[a] <= 1'b0;
+      else if (page_done && look_last_q == 1'(a)) second_q[a] <= !last_page;
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (page_done && look_last_q == 1'(a)) first_wait_q[a] <= '{waits: !hit, read: waited};
+    end
+
+    always_comb begin
+      needed[a]    = '0;
+      needed[a][0] = second_q[a] ? first_wait_q[a] : '0;
+      if (located[a].pages != '0) needed[a][1] = '{waits: !hit, read: waited};
+    end
+  end
+
+  assign receive_waits = !came(latest_q[0], come_q) || !came(latest_q[1], come_q);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) latest_q <= '0;
+    else if (look_done[AskReceive]) latest_q <= needed[AskReceive];
+    else if (!receive_waits) {latest_q[1].waits, latest_q[0].waits} <= '0;
+  end
+
+  assign look_from = look_wish[!look_last_q] ^ look_last_q;
   assign fill_pending = filled_q != come_q;
   assign fill_useful = wanted_q[filled_q[2:0]] && !gone_q[filled_q];
   assign fills = cache_ready && fill_pending && fill_useful;
-  assign may_look = ahead_i || second_q || filled_q == issued_q;
-  assign looks = cache_ready && !fills && numbers_valid_q && pages_left_q != '0 && may_look;
+  assign looks = cache_ready && !fills && look_wish != '0;
   // Behind what was asked before
-  assign forgets = change_q == Forget && cache_ready && !fills && !read_q && !pages_valid_q && !numbers_valid_q;
+  assign forgets = change_q == Forget && cache_ready && !fills && !read_q && !pages_valid_q && located_count == '0;
   assign busy_o = change_q != Quiet || (write_i && on_i) || all_q || (on_i && !on_q) || forgetting;
   assign under_way = match != '0;
   assign issues = looked && !hit && !under_way && !entry_valid_q && issued_q - filled_q < read_t'(Misses);
-  assign waits = !hit;
   assign page_done = looked && (hit || under_way || issues);
-  assign looked_all = numbers_valid_q && (pages_left_q == '0 || (page_done && pages_left_q == 2'd1));
 
   assign hit_o = page_done && hit;
   assign miss_o = page_done && !hit;
@@ -272,7 +355,7 @@ module translator
       .fill_i  (fills),
       .forget_i(forgets),
       .all_i   (all_q),
-      .number_i(forgets ? forget_first_q : fills ? missing_q[filled_q[2:0]] : number_q),
+      .number_i(forgets ? forget_first_q : fills ? missing_q[filled_q[2:0]] : number[look_from]),
       .count_i (forget_count_q),
       .ready_o (cache_ready),
       .forgetting_o(forgetting),
@@ -280,29 +363,17 @@ module translator
       .hit_o   (hit)
   );
 
-  always_ff @(posedge clk_i) begin
-    if (pages_valid_q && numbers_ready) begin
-      number_q     <= first_q + 40'(first_page_q - base_page_q);
-      pages_left_q <= !looked_up_q ? 2'd0 : (first_page_q == last_page_q) ? 2'd1 : 2'd2;
-      second_q     <= 1'b0;
-      first_wait_q <= '0;
-    end else if (page_done) begin
-      number_q     <= number_q + 1'b1;
-      pages_left_q <= pages_left_q - 1'b1;
-      second_q     <= 1'b1;
-      first_wait_q <= '{waits: waits, read: waited};
-    end
-  end
-
   // Reads under way
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
+      look_last_q   <= 1'b0;
       issued_q      <= '0;
       come_q        <= '0;
       filled_q      <= '0;
       wanted_q      <= '0;
       entry_valid_q <= 1'b0;
     end else begin
+      if (looks) look_last_q <= look_from;
       issued_q <= issued_q + read_t'(issues);
       come_q <= come_q + read_t'(come_i);
       entry_valid_q <= issues || (entry_valid_q && !entry_ready_i);
@@ -319,6 +390,7 @@ module translator
   end
 
   always_ff @(posedge clk_i) begin
+    if (looks) number_q <= number[look_from];
     if (issues) begin
       missing_q[issued_q[2:0]] <= number_q;
       entry_number_q <= number_q;
@@ -330,51 +402,65 @@ module translator
   assign entry_number_o = entry_number_q;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Verdicts
+  // Verdicts: those that wait for entries, and those that are known. The oldest that waits becomes known as soon as its
+  // entries have come, however long it then is not taken.
 
-  logic [$clog2(Asks+1)-1:0] verdicts;
+  logic [1:0][CountBits-1:0] waiting, known;
+  logic [1:0] waiting_ready, waiting_valid, has_come, known_ready;
 
-  always_comb begin
-    waiting    = '0;
-    waiting[0] = second_q ? first_wait_q : '0;
-    if (pages_left_q != '0) waiting[1] = '{waits: waits, read: waited};
+  for (genvar a = 0; a < 2; a++) begin : gen_verdicts
+    wait_t [1:0] oldest;
+
+    fifo #(
+        .Width($bits(oldest)),
+        .Depth(Asks)
+    ) u_waiting (
+        .clk_i,
+        .rst_i,
+        .valid_i(look_done[a]),
+        .ready_o(waiting_ready[a]),
+        .data_i (needed[a]),
+        .valid_o(waiting_valid[a]),
+        .ready_i(has_come[a]),
+        .data_o (oldest),
+        .count_o(waiting[a])
+    );
+
+    assign has_come[a] = waiting_valid[a] && came(oldest[0], come_q) && came(oldest[1], come_q);
+
+    fifo #(
+        .Width(1),
+        .Depth(Asks)
+    ) u_known (
+        .clk_i,
+        .rst_i,
+        .valid_i(has_come[a]),
+        .ready_o(known_ready[a]),
+        .data_i ((oldest[0].waits && gone_q[oldest[0].read]) || (oldest[1].waits && gone_q[oldest[1].read])),
+        .valid_o(verdict_valid_o[a]),
+        .ready_i(verdict_ready_i[a]),
+        .data_o (gone_o[a]),
+        .count_o(known[a])
+    );
+
+    assign waits_o[a] = waiting_valid[a] && !has_come[a] && known[a] == '0;
   end
-
-  fifo #(
-      .Width($bits(verdict)),
-      .Depth(Asks)
-  ) u_verdicts (
-      .clk_i,
-      .rst_i,
-      .valid_i(looked_all),
-      .ready_o(verdicts_ready),
-      .data_i (waiting),
-      .valid_o(verdict_valid),
-      .ready_i(verdict_ready_i && verdict_valid_o),
-      .data_o (verdict),
-      .count_o(verdicts)
-  );
-
-  function automatic logic has_come(input wait_t awaited, input read_t come);
-    return !awaited.waits || read_t'(come - awaited.read - 1'b1) < 7'd96;
-  endfunction
-
-  assign verdict_valid_o = verdict_valid && has_come(verdict[0], come_q) && has_come(verdict[1], come_q);
-  assign waits_o = verdict_valid && !verdict_valid_o;
-  assign gone_o = (verdict[0].waits && gone_q[verdict[0].read]) || (verdict[1].waits && gone_q[verdict[1].read]);
 
   logic unused_bits;
   assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic, place_q.remote,
                          old_last[11:0], last[11:0]};
 
-  assign idle_o = !ask_valid_i && asked == '0 && !read_q && !pages_valid_q && !numbers_valid_q && verdicts == '0 &&
-      filled_q == issued_q && !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
+  assign idle_o = ask_valid_i == '0 && ask_valid == '0 && asked == '0 && !read_q && !pages_valid_q && located_valid == '0 &&
+      located_count == '0 && waiting_valid == '0 && waiting == '0 && verdict_valid_o == '0 && known == '0 && filled_q == issued_q &&
+      come_q == issued_q && !entry_valid_q && cache_ready && !latest_q[0].waits && !latest_q[1].waits && !busy_o && on_i == on_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!ask_valid_i || asks_ready)
+      assert ((ask_valid_i & ~asks_ready) == '0)
       else $error("translator: an ask that has no room");
-      assert (!looked_all || verdicts_ready)
+      assert (!pages_valid_q || located_ready[pages_from_q])
+      else $error("translator: numbers that have no room");
+      assert ((look_done & ~waiting_ready) == '0 && (has_come & ~known_ready) == '0)
       else $error("translator: a verdict that has no room");
       assert (!come_i || come_q != issued_q)
       else $error("translator: an entry that nothing asked for");

@@ -185,6 +185,10 @@ package nic_pkg;
     response_t response;
   } left_t;
 
+  // Who asks the translator
+  localparam int unsigned AskReceive = 0;
+  localparam int unsigned AskTransmit = 1;
+
   // DMA read
   typedef struct packed {
     logic [63:0] va;

@@ -232,7 +232,7 @@ pub const REGION_TRANSLATED_LOW: u32 = 12;
 pub const TRANSLATION: u16 = 0x1ac;
 /// Regions may have page tables. Lowest of its 1 bits in [`TRANSLATION`].
 pub const TRANSLATION_ON_LOW: u32 = 0;
-/// Packets behind one that waits for page table entries are looked up meanwhile; else it stops receive as a whole. Lowest of its 1 bits in [`TRANSLATION`].
+/// Received packets behind one that waits for page table entries are looked up meanwhile; else it stops receive as a whole. Lowest of its 1 bits in [`TRANSLATION`].
 pub const TRANSLATION_AHEAD_LOW: u32 = 1;
 /// Binary logarithm of the sets of the cache that are used, 0 to 9. Lowest of its 4 bits in [`TRANSLATION`].
 pub const TRANSLATION_SETS_LOW: u32 = 8;

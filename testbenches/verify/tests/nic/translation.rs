@@ -8,7 +8,7 @@ use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, REGIONS, all, qp};
 
@@ -25,7 +25,12 @@ fn config(sets: u32, stall: StallScope) -> TranslationConfig {
     }
 }
 
+/// Two NICs of which side 1 translates, what it receives in most tests.
 fn pair(translation: Option<TranslationConfig>, qps: u16) -> Tested {
+    pair_of([None, translation], qps)
+}
+
+fn pair_of(translation: [Option<TranslationConfig>; 2], qps: u16) -> Tested {
     Tested::of(&PairConfig {
         change: &|side, index, setup| {
             *setup = qp(side, index);
@@ -66,9 +71,13 @@ fn completed(pair: &mut Tested, messages: usize) -> (Vec<Status>, u64) {
 
 /// Hits and misses of side 1 so far.
 fn counted(pair: &mut Tested) -> (u32, u32) {
+    counted_at(pair, 1)
+}
+
+fn counted_at(pair: &mut Tested, side: usize) -> (u32, u32) {
     (
-        pair.count(1, reg::TRANSLATION_HITS),
-        pair.count(1, reg::TRANSLATION_MISSES),
+        pair.count(side, reg::TRANSLATION_HITS),
+        pair.count(side, reg::TRANSLATION_MISSES),
     )
 }
 
@@ -300,7 +309,7 @@ fn a_nic_with_a_miss_under_way_is_not_idle() {
 #[test]
 fn memory_and_completions_are_as_with_all_on_chip() {
     let run = |translation| {
-        let mut pair = pair(translation, 4);
+        let mut pair = pair_of([translation; 2], 4);
         let mut expected = BTreeMap::new();
         let mut completions = [0; 2];
         let lengths = [0, 1, 700, 5_000, 4_096, 1_024, 9_999, 64];
@@ -343,4 +352,145 @@ fn memory_and_completions_are_as_with_all_on_chip() {
             assert!(hits > 0 && misses > 0, "{hits} and {misses}");
         }
     }
+}
+
+/// What is sent is looked up when it is granted: eight entries at a time, and its data is read when they have come.
+#[test]
+fn what_is_sent_is_looked_up_ahead() {
+    for stall in [StallScope::Receive, StallScope::Behind] {
+        let mut pair = pair_of([Some(config(512, stall)), None], 16);
+        (0..16).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
+        let (ended, cold) = completed(&mut pair, 16);
+        assert_eq!(ended, [Status::Success; 16]);
+        assert_eq!(counted_at(&mut pair, 0), (0, 16));
+        (0..16).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
+        let warm = completed(&mut pair, 16).1;
+        assert_eq!(counted_at(&mut pair, 0), (16, 16));
+        assert!(
+            (2 * DELAY - 64..2 * DELAY + 64).contains(&(cold - warm)),
+            "{cold}, {warm}"
+        );
+        // Eight and eight, of which each waits for the read in front of it only.
+        let stalled = pair.count(0, reg::TRANSLATION_STALLED_0);
+        assert!(
+            (2 * DELAY - 64..2 * DELAY + 64).contains(&u64::from(stalled)),
+            "{stalled}"
+        );
+        pair.pulses_are_counted();
+    }
+}
+
+/// IBTA volume 1, 11.6.2: a message whose memory cannot be read ends with a local protection error. What is in front of
+/// the page that is gone is sent, nothing of the page is, what is posted behind it is flushed, and other QPs go on.
+#[test]
+fn a_page_that_is_gone_is_not_sent() {
+    for kind in [WorkKind::WRITE, WorkKind::SEND] {
+        let mut pair = pair_of([Some(config(512, StallScope::Behind)), None], 2);
+        let gone = pair.update(0, |host| host.driver_mut().free_page(0, SOURCE + PAGE));
+        assert!(gone);
+        let work = |pair: &Tested, id, offset, length| Work {
+            kind,
+            signaled: true,
+            length,
+            local_va: SOURCE + offset,
+            remote_va: REGION + offset,
+            remote_key: pair.key[1],
+            id,
+            ..Work::default()
+        };
+        for (qp, id, offset, length) in [
+            (0, 1, 0, 100),
+            // Five packets, of which the fourth reaches into the page.
+            (0, 2, 512, 5 * MTU),
+            (0, 3, 8 * PAGE, MTU),
+            (1, 4, 16 * PAGE, MTU),
+        ] {
+            let recv = Recv {
+                length,
+                local_va: REGION + offset,
+                local_key: pair.key[1],
+                id,
+            };
+            pair.post_recv(1, qp, recv);
+            let work = work(&pair, id, offset, length);
+            pair.post(0, qp, work);
+        }
+        completed(&mut pair, 4);
+        let mut ended: Vec<_> = (pair.completions[0].iter())
+            .map(|(_, it)| (it.id, it.status))
+            .collect();
+        ended.sort_by_key(|(id, _)| *id);
+        let right = [
+            (1, Status::Success),
+            (2, Status::LocalAccess),
+            (3, Status::Flushed),
+            (4, Status::Success),
+        ];
+        assert_eq!(ended, right, "{kind:?}");
+        pair.rest(20_000, &mut all);
+        assert_eq!(pair.count(0, reg::UNREAD), 1);
+        let mtu = u64::from(MTU);
+        let pieces = [(0, 100), (512, 512 + 3 * mtu), (16 * PAGE, 16 * PAGE + mtu)];
+        written(&pair, &pieces);
+    }
+}
+
+/// The entries of what is sent and of what comes back are in one cache, and neither waits for a miss of the other: while
+/// messages to be sent wait for theirs, what the peer sends is written without one.
+#[test]
+fn receive_does_not_wait_for_what_is_sent() {
+    let mut pair = pair_of([None, Some(config(512, StallScope::Receive))], 2);
+    // Its page is there.
+    write(&mut pair, 0, 0, 8);
+    completed(&mut pair, 1);
+    let mut timed = |sends: bool| {
+        if sends {
+            for packet in 0..4 {
+                let work = Work {
+                    kind: WorkKind::WRITE,
+                    signaled: true,
+                    length: 64,
+                    local_va: SOURCE + packet * PAGE,
+                    remote_va: REGION + packet * PAGE,
+                    remote_key: pair.key[0],
+                    ..Work::default()
+                };
+                pair.post(1, 1, work);
+            }
+            let before = counted(&mut pair).1;
+            let all_missed = |pair: &Tested| {
+                pair.host(1).counters().get(reg::TRANSLATION_MISSES) == u64::from(before) + 4
+            };
+            pair.run(2_000, &mut all, all_missed);
+        }
+        write(&mut pair, 0, 64, 8);
+        completed(&mut pair, 1).1
+    };
+    let (alone, beside) = (timed(false), timed(true));
+    assert!(beside <= alone + 30, "{alone} and {beside}");
+    assert!(
+        pair.completions[1].is_empty(),
+        "its messages still wait for their entries"
+    );
+}
+
+/// A QP is closed while what it sends waits for entries: nothing of it is sent, and what is opened in its place sends
+/// its own.
+#[test]
+fn what_waits_for_entries_is_withdrawn_with_its_qp() {
+    let mut pair = pair_of([Some(config(512, StallScope::Behind)), None], 1);
+    write(&mut pair, 0, 0, 4 * MTU);
+    let missed = |pair: &Tested| pair.host(0).counters().get(reg::TRANSLATION_MISSES) > 0;
+    pair.run(2_000, &mut all, missed);
+    pair.reopen(&[0], &|side, index| {
+        let mut setup = qp(side, index);
+        setup.requester.timeout = 0;
+        setup
+    });
+    let frames = pair.frames.len();
+    assert_eq!(frames, 0, "frames before the entry came");
+    write(&mut pair, 0, 2 * PAGE, MTU);
+    assert_eq!(completed(&mut pair, 1).0, [Status::Success]);
+    pair.rest(5_000, &mut all);
+    written(&pair, &[(2 * PAGE, 2 * PAGE + u64::from(MTU))]);
 }

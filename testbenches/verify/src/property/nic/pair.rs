@@ -252,8 +252,8 @@ pub struct PairConfig<'a> {
     pub qps: &'a [u16],
     /// Delay from a DMA read to its data.
     pub read_delay: Duration,
-    /// Page tables of all regions, and the NICs' cache of their entries.
-    pub translation: Option<TranslationConfig>,
+    /// By side: page tables of all regions, and the NIC's cache of their entries.
+    pub translation: [Option<TranslationConfig>; 2],
     /// What the time input of each side's NIC shows at the start.
     pub times: [Cycles; 2],
     /// Record the inputs of the first NIC.
@@ -270,7 +270,7 @@ impl Default for PairConfig<'_> {
             change: &|_, _, _| {},
             qps: &[],
             read_delay: PERIOD * 100,
-            translation: None,
+            translation: [None; 2],
             times: [Cycles(0); 2],
             record: false,
         }
@@ -320,7 +320,7 @@ impl Pair {
                     XoffNic::of(&settings)
                 }
             };
-            if let Some(translation) = config.translation {
+            if let Some(translation) = config.translation[side] {
                 let seed = Seed(config.seed).derive(&[side as u64]);
                 let tables = PageTables::new(translation, &clock, seed);
                 let tables = tables.expect("settings of rtl/nic");

@@ -435,7 +435,7 @@ impl Setup<'_> {
             change: &|side, index, qp| self.qp(side, index, qp),
             qps: &self.indices(),
             read_delay: PERIOD * u64::from(self.0.read_delay),
-            translation: self.translation(),
+            translation: [self.translation(); 2],
             times: [0, 1].map(|side| self.time(side)),
             record: false,
         })?;
