@@ -306,9 +306,8 @@ module nic
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Translation
 
-  logic [1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready, stalled;
+  logic [1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready;
   place_t [1:0] ask;
-  class_t [1:0] stalled_class;
   logic [Counters-1:0] translation_event;
   logic translation_idle;
 
@@ -335,14 +334,9 @@ module nic
       .verdict_waits_o(verdict_waits),
       .verdict_gone_o (verdict_gone),
       .verdict_ready_i(verdict_ready),
-      .stalled_i      (stalled),
-      .stalled_class_i(stalled_class),
       .event_o        (translation_event),
       .idle_o         (translation_idle)
   );
-
-  // A verdict on payload that is sent is taken in the cycle in which it comes.
-  assign verdict_ready[AskTransmit] = 1'b1;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Receive
@@ -408,8 +402,6 @@ module nic
       .verdict_waits_i   (verdict_waits[AskReceive]),
       .verdict_gone_i    (verdict_gone[AskReceive]),
       .verdict_ready_o   (verdict_ready[AskReceive]),
-      .stalled_o         (stalled[AskReceive]),
-      .stalled_class_o   (stalled_class[AskReceive]),
       .fail_valid_i      (fail_receive_valid),
       .fail_qp_i         (fail_receive_qp),
       .fail_ready_o      (fail_receive_ready),
@@ -631,8 +623,7 @@ module nic
       .verdict_valid_i    (verdict_valid[AskTransmit]),
       .verdict_waits_i    (verdict_waits[AskTransmit]),
       .verdict_gone_i     (verdict_gone[AskTransmit]),
-      .stalled_o          (stalled[AskTransmit]),
-      .stalled_class_o    (stalled_class[AskTransmit]),
+      .verdict_ready_o    (verdict_ready[AskTransmit]),
       .command_valid_i    (requester_valid),
       .command_open_i     (command_open),
       .command_query_i    (command_query),

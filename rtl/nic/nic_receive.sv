@@ -68,8 +68,6 @@ module nic_receive
     input  logic   verdict_waits_i,
     input  logic   verdict_gone_i,
     output logic   verdict_ready_o,
-    output logic   stalled_o,
-    output class_t stalled_class_o,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -505,8 +503,6 @@ module nic_receive
       .verdict_waits_i,
       .verdict_gone_i,
       .verdict_ready_o,
-      .stalled_o,
-      .stalled_class_o,
       .invalidate_o,
       .invalidate_index_o,
       .recv_valid_i,

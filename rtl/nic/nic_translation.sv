@@ -33,8 +33,6 @@ module nic_translation
     output logic   [1:0] verdict_waits_o,
     output logic   [1:0] verdict_gone_o,
     input  logic   [1:0] verdict_ready_i,
-    input  logic   [1:0] stalled_i,        // it stands because of a verdict
-    input  class_t [1:0] stalled_class_i,
 
     output logic [Counters-1:0] event_o,
     output logic                idle_o
@@ -76,11 +74,6 @@ module nic_translation
     event_o = '0;
     event_o[CountTranslationHits] = hit;
     event_o[CountTranslationMisses] = miss;
-    for (int unsigned c = 0; c < 8; c++) begin
-      event_o[32'(CountTranslationStalled0)+c] =
-          (stalled_i[AskReceive] && stalled_class_i[AskReceive] == class_t'(c)) ||
-          (stalled_i[AskTransmit] && stalled_class_i[AskTransmit] == class_t'(c));
-    end
   end
 
   logic unused_settings;

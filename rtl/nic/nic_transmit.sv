@@ -58,8 +58,7 @@ module nic_transmit
     input  logic   verdict_valid_i,
     input  logic   verdict_waits_i,
     input  logic   verdict_gone_i,
-    output logic   stalled_o,
-    output class_t stalled_class_o,
+    output logic   verdict_ready_o,
 
     input  logic              command_valid_i,
     input  logic              command_open_i,
@@ -525,6 +524,8 @@ module nic_transmit
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Payload and frames
 
+  logic   stalled;  // the next read waits for page table entries
+  class_t stalled_class;
   logic [7:0] head, pop;
   logic [7:0][SlotBits-1:0] head_slot;
   logic [7:0][QpBits-1:0] head_qp;
@@ -572,8 +573,9 @@ module nic_transmit
       .verdict_valid_i,
       .verdict_waits_i,
       .verdict_gone_i,
-      .stalled_o,
-      .stalled_class_o,
+      .verdict_ready_o,
+      .stalled_o            (stalled),
+      .stalled_class_o      (stalled_class),
       .withdraw_i           (withdraw),
       .withdraw_qp_i        (reply_qp_i),
       .withdraw_all_i       (reply_i.all),
@@ -799,15 +801,16 @@ module nic_transmit
   //////////////////////////////////////////////////////////////////////////////////////////////
 
   always_comb begin
-    event_o                   = '0;
-    event_o[CountWithdrawn]   = withdrawn;
-    event_o[CountFramesOut]   = frame_end;
-    event_o[CountBytesOut]    = frame_end;
-    event_o[CountCnpsOut]     = cnp_ready_o;
-    event_o[CountPfcOut]      = pfc_ready_o;
-    event_o[CountRequestsOut] = request_valid;
-    event_o[CountUnread]      = unread_valid && unread_ready;
-    event_o[CountResentOut]   = put && put_packet && put_request.again;
+    event_o                                                   = '0;
+    event_o[CountWithdrawn]                                   = withdrawn;
+    event_o[CountFramesOut]                                   = frame_end;
+    event_o[CountBytesOut]                                    = frame_end;
+    event_o[CountCnpsOut]                                     = cnp_ready_o;
+    event_o[CountPfcOut]                                      = pfc_ready_o;
+    event_o[CountRequestsOut]                                 = request_valid;
+    event_o[CountUnread]                                      = unread_valid && unread_ready;
+    event_o[32'(CountTranslationStalled0)+32'(stalled_class)] = stalled;
+    event_o[CountResentOut]                                   = put && put_packet && put_request.again;
     if (step_valid) begin
       event_o[CountNaksIn] = step_note == RequesterNak;
       event_o[CountImpliedNaks] = step_note == RequesterImplied;

@@ -83,8 +83,6 @@ module receive_engine
     input  logic   verdict_waits_i,
     input  logic   verdict_gone_i,
     output logic   verdict_ready_o,
-    output logic   stalled_o,
-    output class_t stalled_class_o,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -531,9 +529,10 @@ module receive_engine
   // What steps leave to others. Where addresses are translated it waits here, in order, until its memory is known. Answers
   // need no room at the writer: of each class two are under way at most (answer_scheduler).
 
-  logic tell, left_in_valid, left_valid, left_gone, resolve_idle;
+  logic tell, left_in_valid, left_valid, left_gone, stalled, resolve_idle;
   logic [QpBits-1:0] left_work_qp, left_qp;
   left_t left_in, left;
+  class_t stalled_class;
   reply_t reply;  // what a step tells of READs
   logic [1:0] tell_q;
   logic [2:0] replies;
@@ -560,30 +559,30 @@ module receive_engine
       .Qps  (Qps),
       .Depth(8 * (Recvs + 1) + 32)
   ) u_resolve (
-      .clk_i    (clk_responder),
+      .clk_i          (clk_responder),
       .rst_i,
-      .on_i     (translating_i),
-      .valid_i  (left_in_valid),
-      .work_qp_i(land ? landing_qp : step_qp),
-      .step_qp_i(step_qp),
-      .left_i   (left_in),
-      .valid_o  (left_valid),
-      .work_qp_o(left_work_qp),
-      .step_qp_o(left_qp),
-      .left_o   (left),
-      .gone_o   (left_gone),
+      .on_i           (translating_i),
+      .valid_i        (left_in_valid),
+      .work_qp_i      (land ? landing_qp : step_qp),
+      .step_qp_i      (step_qp),
+      .left_i         (left_in),
+      .valid_o        (left_valid),
+      .work_qp_o      (left_work_qp),
+      .step_qp_o      (left_qp),
+      .left_o         (left),
+      .gone_o         (left_gone),
       // There is room for what is on its way to its verdict, and to where it is told.
-      .hold_i   (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
+      .hold_i         (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
       .ask_valid_o,
       .ask_o,
       .verdict_valid_i,
-      .waits_i  (verdict_waits_i),
-      .gone_i   (verdict_gone_i),
+      .waits_i        (verdict_waits_i),
+      .gone_i         (verdict_gone_i),
       .verdict_ready_o,
-      .room_o   (asks_room),
-      .stalled_o,
-      .stalled_class_o,
-      .idle_o   (resolve_idle)
+      .room_o         (asks_room),
+      .stalled_o      (stalled),
+      .stalled_class_o(stalled_class),
+      .idle_o         (resolve_idle)
   );
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
@@ -882,6 +881,7 @@ module receive_engine
       event_o[CountRnrNaksOut] = left.response.syndrome[7:5] == SyndromeRnr[7:5];
     end
     if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
+    event_o[32'(CountTranslationStalled0)+32'(stalled_class)] = stalled;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&

@@ -275,13 +275,7 @@ module translator
   entry_number_t entry_number_q;
   logic [4*Asks-1:0] gone_q;
   wait_t [1:0] first_wait_q;
-  wait_t [1:0][1:0] needed;  // for the verdict, by asker: of the first page, and of the last one
-  wait_t [1:0] latest_q;  // that of receive's last ask
-  logic receive_waits;
-
-  function automatic logic came(input wait_t awaited, input read_t come);
-    return !awaited.waits || 32'(read_t'(come - awaited.read - 1'b1)) < 3 * Asks;
-  endfunction
+  logic receive_waits_q;  // for entries, unless it looks ahead
 
   always_comb begin
     for (int unsigned m = 0; m < Misses; m++) begin
@@ -302,7 +296,7 @@ module translator
     assign number[a] = located[a].first + 40'(second_q[a]);
     assign last_page = 2'(second_q[a]) + 1'b1 == located[a].pages;
     assign look_wish[a] = located_valid[a] && located[a].pages != '0 &&
-        (a == AskTransmit || ahead_i || second_q[a] || !receive_waits);
+        (a == AskTransmit || ahead_i || second_q[a] || !receive_waits_q);
     assign look_done[a] = located_valid[a] &&
         (located[a].pages == '0 || (page_done && look_last_q == 1'(a) && last_page));
 
@@ -314,20 +308,6 @@ module translator
     always_ff @(posedge clk_i) begin
       if (page_done && look_last_q == 1'(a)) first_wait_q[a] <= '{waits: !hit, read: waited};
     end
-
-    always_comb begin
-      needed[a]    = '0;
-      needed[a][0] = second_q[a] ? first_wait_q[a] : '0;
-      if (located[a].pages != '0) needed[a][1] = '{waits: !hit, read: waited};
-    end
-  end
-
-  assign receive_waits = !came(latest_q[0], come_q) || !came(latest_q[1], come_q);
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) latest_q <= '0;
-    else if (look_done[AskReceive]) latest_q <= needed[AskReceive];
-    else if (!receive_waits) {latest_q[1].waits, latest_q[0].waits} <= '0;
   end
 
   assign look_from = look_wish[!look_last_q] ^ look_last_q;
@@ -408,8 +388,18 @@ module translator
   logic [1:0][CountBits-1:0] waiting, known;
   logic [1:0] waiting_ready, waiting_valid, has_come, known_ready;
 
+  function automatic logic came(input wait_t awaited, input read_t come);
+    return !awaited.waits || 32'(read_t'(come - awaited.read - 1'b1)) < 3 * Asks;
+  endfunction
+
   for (genvar a = 0; a < 2; a++) begin : gen_verdicts
-    wait_t [1:0] oldest;
+    wait_t [1:0] needed, oldest;  // of the first page, and of the last one
+
+    always_comb begin
+      needed    = '0;
+      needed[0] = second_q[a] ? first_wait_q[a] : '0;
+      if (located[a].pages != '0) needed[1] = '{waits: !hit, read: waited};
+    end
 
     fifo #(
         .Width($bits(oldest)),
@@ -419,7 +409,7 @@ module translator
         .rst_i,
         .valid_i(look_done[a]),
         .ready_o(waiting_ready[a]),
-        .data_i (needed[a]),
+        .data_i (needed),
         .valid_o(waiting_valid[a]),
         .ready_i(has_come[a]),
         .data_o (oldest),
@@ -444,15 +434,23 @@ module translator
     );
 
     assign waits_o[a] = waiting_valid[a] && !has_come[a] && known[a] == '0;
+
+    if (a == AskReceive) begin : gen_receive
+      always_ff @(posedge clk_i) begin
+        if (rst_i) receive_waits_q <= 1'b0;
+        else if (look_done[a] && (needed[0].waits || needed[1].waits)) receive_waits_q <= 1'b1;
+        else if (has_come[a] && (oldest[0].waits || oldest[1].waits)) receive_waits_q <= 1'b0;
+      end
+    end
   end
 
   logic unused_bits;
   assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic, place_q.remote,
                          old_last[11:0], last[11:0]};
 
-  assign idle_o = ask_valid_i == '0 && ask_valid == '0 && asked == '0 && !read_q && !pages_valid_q && located_valid == '0 &&
-      located_count == '0 && waiting_valid == '0 && waiting == '0 && verdict_valid_o == '0 && known == '0 && filled_q == issued_q &&
-      come_q == issued_q && !entry_valid_q && cache_ready && !latest_q[0].waits && !latest_q[1].waits && !busy_o && on_i == on_q;
+  assign idle_o = ask_valid_i == '0 && ask_valid == '0 && asked == '0 && !read_q && !pages_valid_q &&
+      located_valid == '0 && located_count == '0 && waiting_valid == '0 && waiting == '0 && verdict_valid_o == '0 &&
+      known == '0 && filled_q == issued_q && come_q == issued_q && !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -11,10 +11,10 @@
 // - Memory: the region of a request's payload is checked when its slot is filled, before its read is offered. Where
 //   addresses are translated the read waits, and those behind it, until the page table entries of its payload are there.
 //   The memory of a READ response was checked and translated before. A packet whose region does not hold its payload
-//   or of which a page is gone (no read is offered then), or whose data comes with an error, is not sent: when it is the oldest of its class, `unread_valid_o` offers its QP and
-//   PSN, of one packet at a time. The requester's step of it withdraws a request and what is behind it; the responder's
-//   refusal (`refused_…`) withdraws a READ response and those of its QP behind it. Of a QP whose response is offered
-//   no further response is built (`unread_qps_o`).
+//   or of which a page is gone (no read is offered then), or whose data comes with an error, is not sent: when it is the
+//   oldest of its class, `unread_valid_o` offers its QP and PSN, of one packet at a time. The requester's step of it
+//   withdraws a request and what is behind it; the responder's refusal (`refused_…`) withdraws a READ response and those
+//   of its QP behind it. Of a QP whose response is offered no further response is built (`unread_qps_o`).
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
 //   content one cycle later.
 // - Release: `release_i` frees a slot; up to two per cycle.
@@ -72,13 +72,14 @@ module transmit_slots
     input logic                     invalidate_i,
     input logic    [RegionBits-1:0] invalidate_index_i,
 
-    // Translation, as in translator: the payload of a request asks when its slot is filled, and takes its verdict at once.
+    // Translation, as in translator: the payload of a request asks when its slot is filled.
     input  logic   translating_i,
     output logic   ask_valid_o,
     output place_t ask_o,
     input  logic   verdict_valid_i,
     input  logic   verdict_waits_i,
     input  logic   verdict_gone_i,
+    output logic   verdict_ready_o,
     output logic   stalled_o,        // the read that is next waits for entries of page tables
     output class_t stalled_class_o,
 
@@ -209,7 +210,6 @@ module transmit_slots
   logic [Slots-1:0] filled_q, filled_d, queued_q, queued_d, unwanted_q, unwanted_d, draining_q, draining_d, asks_q;
   logic [Slots-1:0] response_q;  // READ responses
   logic [Slots-1:0] bad_q, bad_d;  // the payload cannot be read
-  logic [Slots-1:0] known_q;  // the translation of the payload is there, or none is needed
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
@@ -217,7 +217,6 @@ module transmit_slots
   logic [SlotBits-1:0] drop_slot, pop_slot;
   logic done, dropped, come_last, refused;
   logic [SlotBits-1:0] done_tag, refused_slot;  // slot for which no more data is to come, for which none was asked
-  logic [SlotBits-1:0] verdict_slot;  // that the translator speaks of
   logic unread_valid_q, unread_told_q;
   psn_t unread_psn;
   logic [3:0] freed;
@@ -273,7 +272,7 @@ module transmit_slots
         unwanted_d[s] = 1'b1;
     if (come_last && data_error_i) bad_d[data_tag_i] = 1'b1;
     if (refused) bad_d[refused_slot] = 1'b1;
-    if (verdict_valid_i && verdict_gone_i) bad_d[verdict_slot] = 1'b1;
+    if (verdict_ready_o && verdict_gone_i) bad_d[read_tag_o] = 1'b1;
     if (take_i || take_response_i) used_d[next_free] = 1'b1;
     if (step_free) used_d[granted_slot] = 1'b0;
     if (pop_i != '0) queued_d[pop_slot] = 1'b0;
@@ -488,34 +487,39 @@ module transmit_slots
   // DMA
 
   fetch_t fetch;
-  logic fetch_ready, fetch_waits, fetch_valid, asked, skipped;
+  logic ask, fetch_ready, fetch_waits, fetch_valid, translates, asked, skipped;
   logic [CountBits-1:0] fetches;
 
+  assign ask   = fill && !empty && !response_i;
   assign fetch = '{va: request_i.local_va, key: request_i.local_key, bytes: request_i.payload_bytes};
 
   fifo #(
-      .Width(SlotBits + $bits(fetch_t)),
+      .Width(1 + SlotBits + $bits(fetch_t)),
       .Depth(Slots)
   ) u_fetches (
       .clk_i,
       .rst_i,
       .valid_i(fill && !empty),
       .ready_o(fetch_ready),
-      .data_i ({granted_slot, fetch}),
+      .data_i ({ask_valid_o, granted_slot, fetch}),
       .valid_o(fetch_waits),
       .ready_i(asked || skipped),
-      .data_o ({read_tag_o, read_o}),
+      .data_o ({translates, read_tag_o, read_o}),
       .count_o(fetches)
   );
 
-  assign fetch_valid = fetch_waits && known_q[read_tag_o];
+  assign fetch_valid = fetch_waits && (!translates || verdict_valid_i);
+  assign ask_valid_o = ask && translating_i;
+  assign ask_o = '{va: fetch.va, key: fetch.key, remote: 1'b0, bytes: 15'(fetch.bytes)};
+  assign verdict_ready_o = translates && (asked || skipped);
+  assign stalled_o = fetch_waits && translates && verdict_waits_i;
+  assign stalled_class_o = class_q[read_tag_o];
 
   // The verdict on a request's payload comes two cycles behind its step, when its read may be offered for the first time.
-  logic ask, allowed, regions_idle, unused_other;
+  logic allowed, regions_idle, unused_other;
   logic [1:0] asked_q;
   logic [SlotBits-1:0] asked_slot_q;
 
-  assign ask     = fill && !empty && !response_i;
   assign refused = asked_q[1] && !allowed;
 
   region_table #(
@@ -549,46 +553,19 @@ module transmit_slots
     if (asked_q[0]) refused_slot <= asked_slot_q;
   end
 
-  logic verdict_ready, verdict_due;
-  logic [CountBits-1:0] unused_verdicts;
-
-  assign ask_valid_o = ask && translating_i;
-  assign ask_o = '{va: fetch.va, key: fetch.key, remote: 1'b0, bytes: 15'(fetch.bytes)};
-  assign stalled_o = fetch_waits && !known_q[read_tag_o] && verdict_waits_i;
-  assign stalled_class_o = class_q[read_tag_o];
-
-  fifo #(
-      .Width(SlotBits),
-      .Depth(Slots)
-  ) u_verdicts (
-      .clk_i,
-      .rst_i,
-      .valid_i(ask_valid_o),
-      .ready_o(verdict_ready),
-      .data_i (granted_slot),
-      .valid_o(verdict_due),
-      .ready_i(verdict_valid_i),
-      .data_o (verdict_slot),
-      .count_o(unused_verdicts)
-  );
-
-  always_ff @(posedge clk_i) begin
-    if (verdict_valid_i) known_q[verdict_slot] <= 1'b1;
-    if (fill) known_q[granted_slot] <= !ask_valid_o;
-  end
-
   // What was offered stays until it is taken.
   logic offered_q, offered_d, room, left_out;
-  assign left_out     = unwanted_q[read_tag_o] || bad_q[read_tag_o] || (refused && refused_slot == read_tag_o);
+  assign left_out     = unwanted_q[read_tag_o] || bad_q[read_tag_o] || (refused && refused_slot == read_tag_o) ||
+      (translates && verdict_gone_i);
   assign read_valid_o = fetch_valid && (offered_q || (room && !left_out));
-  assign asked        = read_valid_o && read_ready_i;
-  assign offered_d    = read_valid_o && !read_ready_i;
+  assign asked = read_valid_o && read_ready_i;
+  assign offered_d = read_valid_o && !read_ready_i;
 
   // A read that is left out counts as its last data, when no other data is the last.
-  assign come_last    = data_valid_i && data_last_i;
-  assign skipped      = fetch_valid && !offered_q && left_out && !come_last;
-  assign done         = come_last || skipped;
-  assign done_tag     = come_last ? data_tag_i : read_tag_o;
+  assign come_last = data_valid_i && data_last_i;
+  assign skipped = fetch_valid && !offered_q && left_out && !come_last;
+  assign done = come_last || skipped;
+  assign done_tag = come_last ? data_tag_i : read_tag_o;
 
   // Units that are to come
   localparam int unsigned UnitBeats = 256 / DataBytes;
@@ -649,7 +626,7 @@ module transmit_slots
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
   assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
-      verdict_valid_i || pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || invalidate_i ||
+      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || invalidate_i ||
       !regions_idle || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin
@@ -674,10 +651,6 @@ module transmit_slots
       else $error("transmit_slots: a step that nothing was granted for");
       assert (!(fetch_valid && asked_q[0] && asked_slot_q == read_tag_o))
       else $error("transmit_slots: a DMA read before its verdict");
-      assert (!verdict_valid_i || verdict_due)
-      else $error("transmit_slots: a verdict that was not asked for");
-      assert (!ask_valid_o || verdict_ready)
-      else $error("transmit_slots: an ask has no room");
       assert (!fill || empty || fetch_ready)
       else $error("transmit_slots: a DMA read has no room");
       assert (!fill || 32'(request_i.payload_bytes) <= PayloadBytesMax)

@@ -261,6 +261,27 @@ fn a_read_under_way_is_forgotten_with_its_region() {
     assert_eq!(counted(&mut pair), (0, 2));
 }
 
+/// The same of a packet that was asked for before its region was registered again, and waited behind another.
+#[test]
+fn what_was_asked_before_is_forgotten_with_its_region() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 2);
+    let (index, region) = REGIONS[0];
+    (0..2).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
+    let missed = |pair: &Tested| pair.host(1).counters().get(reg::TRANSLATION_MISSES) == 1;
+    pair.run(2_000, &mut all, missed);
+    // The other one is in the NIC by then, and the entry is still under way.
+    for _ in 0..DELAY / 2 {
+        pair.step(&mut all);
+    }
+    assert!(missed(&pair));
+    pair.update(1, |host| host.driver_mut().register(index, &region));
+    assert_eq!(completed(&mut pair, 2).0, [Status::Success; 2]);
+    assert_eq!(counted(&mut pair), (0, 2));
+    write(&mut pair, 1, PAGE, 8);
+    completed(&mut pair, 1);
+    assert_eq!(counted(&mut pair), (0, 3));
+}
+
 /// The NAK of a refused packet goes out although a packet behind it waited, and its refusal came just in front of the
 /// NAK.
 #[test]
@@ -472,6 +493,17 @@ fn receive_does_not_wait_for_what_is_sent() {
         pair.completions[1].is_empty(),
         "its messages still wait for their entries"
     );
+}
+
+/// A page counts as soon as one byte of a packet is in it.
+#[test]
+fn the_last_byte_that_is_sent_has_a_page() {
+    for (length, right) in [(8, Status::Success), (9, Status::LocalAccess)] {
+        let mut pair = pair_of([Some(config(512, StallScope::Behind)), None], 1);
+        pair.update(0, |host| host.driver_mut().free_page(0, SOURCE + PAGE));
+        write(&mut pair, 0, PAGE - 8, length);
+        assert_eq!(completed(&mut pair, 1).0, [right], "{length} bytes");
+    }
 }
 
 /// A QP is closed while what it sends waits for entries: nothing of it is sent, and what is opened in its place sends
