@@ -821,6 +821,7 @@ module receive_engine
   // Answers
 
   logic answers_idle, answer_valid, left_granted;
+  logic [7:0] coming;
 
   // An answer of a QP that is closed meanwhile is discarded, too.
   assign left_granted = left_valid && left.granted;
@@ -850,9 +851,12 @@ module receive_engine
       .head_qp_o       (answer_qp_o),
       .head_response_o (answer_response_o),
       .pop_i           (answer_pop_i),
-      .coming_o        (answer_coming_o),
+      .coming_o        (coming),
       .idle_o          (answers_idle)
   );
+
+  // One that waits for page table entries is not a few cycles away.
+  assign answer_coming_o = stalled ? '0 : coming;
 
   assign failed_o = step_valid &&
       step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong, ResponderUnwritable};

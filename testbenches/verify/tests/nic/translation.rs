@@ -495,6 +495,38 @@ fn receive_does_not_wait_for_what_is_sent() {
     );
 }
 
+/// The other way round: what is received waits for its entries, one after the other, and what is sent has its own.
+#[test]
+fn what_is_sent_does_not_wait_for_receive() {
+    let mut pair = pair_of([None, Some(config(512, StallScope::Receive))], 6);
+    let mut timed = |received: u16| {
+        (1..=received).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
+        let missed = pair.count(1, reg::TRANSLATION_MISSES);
+        let stands = |pair: &Tested| {
+            let now = pair.host(1).counters().get(reg::TRANSLATION_MISSES);
+            received == 0 || now > u64::from(missed)
+        };
+        pair.run(2_000, &mut all, stands);
+        let begin = pair.now();
+        pair.completions[1].clear();
+        let work = Work {
+            kind: WorkKind::WRITE,
+            signaled: true,
+            length: 8,
+            local_va: SOURCE,
+            remote_va: REGION,
+            remote_key: pair.key[0],
+            ..Work::default()
+        };
+        pair.post(1, 0, work);
+        pair.run(10_000, &mut all, |pair| pair.completions[1].len() == 1);
+        pair.now() - begin
+    };
+    // The first one misses.
+    let (_, alone, beside) = (timed(0), timed(0), timed(5));
+    assert!(beside <= alone + 30, "{alone} and {beside}");
+}
+
 /// A page counts as soon as one byte of a packet is in it.
 #[test]
 fn the_last_byte_that_is_sent_has_a_page() {
