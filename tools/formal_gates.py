@@ -1,9 +1,11 @@
 """Proves that the clock gates of rtl/ change nothing, and that a gate whose enable lacks a term is found.
 
-rtl/units.toml lists the gates, and formal/gates.toml says what is proved of them. For each, the design is read with the gates as wires, so that it has one clock, and
-with its RAMs cut out: what they give is free, but holds without a read. The property is that in a cycle without the
-gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. Of some terms of
-enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate changes either.
+rtl/units.toml lists the gates, and formal/gates.toml says what is proved of them. For each, the design is read with
+the gates as wires, so that it has one clock, and with its RAMs cut out: what they give is free, but holds without a
+read, and a FIFO offers no word that it does not have, which is proved of it. The property is that in a cycle without
+the gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. Of some
+terms of enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate
+changes either.
 `formal_gates.py GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
 """
 
@@ -81,6 +83,13 @@ for change in changes:
 one = ys.SigSpec(ys.State.S1, 1)
 still = module.Not(own("still"), module.ReduceOr(own("changes"), together))
 module.addAssert(name("a_holds"), module.Or(own("holds"), enable, still), one)
+# A FIFO offers no word that it does not have (the proof `fifo`).
+counts = [wire for wire in module.wires_.values() if wire.name.str().endswith(".gen_ram.count_q")]
+for number, count in enumerate(counts):
+    valid = module.wire(ys.IdString(count.name.str().removesuffix("count_q") + "valid_q"))
+    holds = module.ReduceOr(own(f"fifo{number}_holds"), ys.SigSpec(count))
+    offers_nothing = module.Not(own(f"fifo{number}_offers_nothing"), ys.SigSpec(valid))
+    module.addAssume(own(f"fifo{number}"), module.Or(own(f"fifo{number}_right"), holds, offers_nothing), one)
 # A run begins with reset; the induction begins anywhere.
 first = wire("first", 1)
 module.addCell(own("initstate"), ys.IdString("$initstate")).setPort(name("Y"), first)

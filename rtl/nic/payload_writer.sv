@@ -296,8 +296,8 @@ module payload_writer
   logic [CountBits-1:0] queued_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || !translating_i) queued_q <= '0;
-    else queued_q <= queued_q + CountBits'(queued_i) - CountBits'(pass_o);
+    if (rst_i) queued_q <= '0;
+    else if (translating_i) queued_q <= queued_q + CountBits'(queued_i) - CountBits'(pass_o);
   end
 
   assign count_o  = translating_i ? queued_q : heads;
@@ -372,10 +372,10 @@ module payload_writer
       atomic_taken_q <= 1'b0;
       offset_q <= '0;
     end else begin
-      atomic_taken_q <= atomic_valid_o ? atomic_ready_i : atomic_taken_q && !head_ready;
+      atomic_taken_q <= atomic_valid_o ? atomic_ready_i : atomic_taken_q && !pass_o;
       if (last_beat) offset_q <= '0;
       else if (write_valid_o && write_ready_i) offset_q <= offset_q + 64'(DataBytes);
-      if (head_valid && head_ready) written_q <= 1'b0;
+      if (pass_o) written_q <= 1'b0;
       else if (last_beat) written_q <= 1'b1;
     end
   end

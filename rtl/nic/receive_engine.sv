@@ -897,9 +897,9 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || parts_move ||
-          !responder_idle || carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 || atomic_valid ||
-          writer_moves || !answers_idle || !replies_idle || !resolve_idle),
+      .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || landings != '0 ||
+          parts_move || !responder_idle || carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 ||
+          atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle || !resolve_idle),
       .clk_o(clk_responder)
   );
 

@@ -448,8 +448,7 @@ module translator
   assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic, place_q.remote,
                          old_last[11:0], last[11:0]};
 
-  assign idle_o = ask_valid_i == '0 && ask_valid == '0 && asked == '0 && !read_q && !pages_valid_q &&
-      located_valid == '0 && located_count == '0 && waiting_valid == '0 && waiting == '0 && verdict_valid_o == '0 &&
+  assign idle_o = ask_valid_i == '0 && asked == '0 && !read_q && !pages_valid_q && located_count == '0 && waiting == '0 &&
       known == '0 && filled_q == issued_q && come_q == issued_q && !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
 
   always_ff @(posedge clk_i) begin

@@ -161,7 +161,7 @@ module deadline_sweep
 
   assign visit_valid_o = visit_q;
   assign visit_index_o = index_q;
-  assign idle_o        = !visit_q && !come && seen_valid_q == '0 && seen_valid_i == '0;
+  assign idle_o        = !visit_q && !renew_q && !come && seen_valid_q == '0 && seen_valid_i == '0;
   assign wake_o        = wake_q;
 
   always_ff @(posedge clk_i) begin
