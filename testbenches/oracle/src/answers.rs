@@ -55,6 +55,8 @@ pub struct Answers {
     rnrs: BTreeMap<u64, u32>,
     /// The packet that a NAK has refused, which ends the QP.
     pub fatal: Option<u64>,
+    /// Packets before this one may be accepted although one is refused.
+    accepted: u64,
 }
 
 impl Answers {
@@ -72,6 +74,7 @@ impl Answers {
             told: BTreeMap::new(),
             rnrs: BTreeMap::new(),
             fatal: None,
+            accepted: 0,
         }
     }
 
@@ -85,6 +88,12 @@ impl Answers {
     /// How often a packet arrived.
     pub fn arrivals(&self, number: u64) -> u32 {
         self.count.get(&number).copied().unwrap_or(0)
+    }
+
+    /// Whether a packet may have been accepted: in front of a refused one, and behind a READ that cannot be read, which
+    /// is found when its data is wanted, what had arrived until then.
+    pub fn may_accept(&self, number: u64) -> bool {
+        number < self.could && (self.fatal.is_none() || number < self.accepted)
     }
 
     /// Whether an answer may name this PSN: the packet before the first, one that arrived, or the next.
@@ -269,6 +278,7 @@ impl Answers {
             })?;
         }
         self.fatal = Some(next);
+        self.accepted = if reads { self.could } else { next };
         Ok(())
     }
 }

@@ -139,7 +139,7 @@ impl Writing {
         // Under go-back-0 a copy may have been accepted before the one that was refused.
         let refused = judged.answers.fatal.is_some_and(|refused| {
             let accepted = self.restart && judged.answers.arrivals(refused) > 1;
-            packet >= refused && !(accepted && packet < message.end)
+            !judged.answers.may_accept(packet) && !(accepted && packet < message.end)
         });
         place.holds(!refused, &rules::MEMORY_REFUSED, || {
             format!("{}: refused was {:?}", seen(), judged.answers.fatal)

@@ -94,8 +94,7 @@ impl ReceiveQueue {
             format!("{completion:?} of {work:?}")
         })?;
         let Answers { could, fatal, .. } = judged.answers;
-        let arrived = *could >= message.end && fatal.is_none_or(|refused| refused >= message.end);
-        place.holds(arrived, &rules::RECEIVE_WHOLE, || {
+        place.holds(judged.answers.may_accept(message.end - 1), &rules::RECEIVE_WHOLE, || {
             format!("{completion:?}: packets before {could} have arrived, refused was {fatal:?}; {message:?}")
         })?;
         place.holds(

@@ -229,6 +229,31 @@ fn a_packet_is_written_and_then_refused() {
     log.breaks("memory.refused");
 }
 
+/// That a READ cannot be read is found when its data is wanted. What had arrived behind it may be accepted by then.
+#[test]
+fn what_is_behind_a_refused_read_is_written() {
+    let written = |first: bool| {
+        let mut log = Log::new();
+        log.post_read(0, Operation::Read, 10);
+        log.post(0, Operation::Write, 10);
+        log.ask(0, 0);
+        if first {
+            log.ask(0, 1);
+        }
+        log.push(1, What::Removing { key: KEY });
+        log.nak(0, 0, 0x62);
+        if !first {
+            log.ask(0, 1);
+        }
+        log.write(0, 1);
+        log.complete_send(0, 0, Status::RemoteAccess);
+        log.complete_send(0, 1, Status::Flushed);
+        log
+    };
+    written(true).holds();
+    written(false).breaks("memory.refused");
+}
+
 #[test]
 fn something_else_is_read() {
     let mut log = Log::new();
