@@ -82,7 +82,7 @@ fn limit(limit: Limit) -> String {
     }
 }
 
-fn marks(red: Option<&RedConfig>) -> String {
+fn marks(red: Option<RedConfig>) -> String {
     match red {
         None => "no marks".into(),
         Some(red) => format!(
@@ -218,10 +218,13 @@ impl Auditor {
                 compare(setting, bytes(offset), bytes(buffer.xon_offset));
             }
             if let Some(ecn) = &wanted.ecn {
-                let used = config.red[usize::from(class)].as_ref();
+                let fastest = config.ports.iter().map(|port| port.rate);
+                let fastest = fastest.min_by_key(|rate| rate.byte_time());
+                let at = |red: RedConfig| fastest.map_or(red, |rate| red.at(rate));
+                let used = config.red[usize::from(class)].map(at);
                 compare(
                     format!("ecn of class {class}"),
-                    marks(Some(&ecn.red())),
+                    marks(Some(at(ecn.red()))),
                     marks(used),
                 );
             }

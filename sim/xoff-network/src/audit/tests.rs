@@ -133,8 +133,8 @@ fn ecn_that_changes() {
             switch: "t1".into(),
             xoff: None,
             ecn: Some(Ecn {
-                kmin: ByteCount::new(400_000),
-                kmax: ByteCount::new(1_600_000),
+                kmin: Some(ByteCount::new(400_000)),
+                kmax: Some(ByteCount::new(1_600_000)),
                 ..Ecn::default()
             }),
             lossless_never_floods: None,

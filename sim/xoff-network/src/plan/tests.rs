@@ -239,23 +239,25 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     assert_eq!(settings.pcie().rate, Some(Rate::from_gbps(64)));
 }
 
-/// Three senders fill a line of 100 or 200 Gb/s as far as headers of 1,024-byte packets allow: 1,024 of 1,106 bytes.
-/// With the paper's steps of increase, which are for 40 Gb/s, they leave 19 of 100 Gb/s empty.
+/// Three senders fill lines of 100 to 800 Gb/s as far as headers of 1,024-byte packets allow: 1,024 of 1,106 bytes.
+/// With the paper's steps of increase, which are for 40 Gb/s, they leave 19 of 100 Gb/s empty, and with its Kmin and Kmax
+/// 35 % of 400 Gb/s.
 #[test]
 fn dcqcn_fills_faster_lines_than_the_papers() {
-    let part = |rate: u64, rate_ai: Option<&str>| {
-        let mut scenario = scenario(
+    let part = |rate: u64, rate_ai: Option<&str>, ecn: &str| {
+        let mut scenario = scenario(&format!(
             "
             [host.dcqcn]
             [topology]
-            star = { hosts = 4 }
+            star = {{ hosts = 4 }}
             [topology.switch.ecn]
+            {ecn}
             [[flows]]
             name = 'f'
             from = 'h1..3'
             to = 'h0'
-            ",
-        );
+            "
+        ));
         scenario.host.rate = Rate::from_gbps(rate).try_into().unwrap();
         scenario.host.dcqcn.as_mut().unwrap().rate_ai = rate_ai.map(|rate| rate.parse().unwrap());
         scenario.duration = Duration::from_ms(25);
@@ -264,11 +266,12 @@ fn dcqcn_fills_faster_lines_than_the_papers() {
         metrics[&Metric::total(Quantity::GoodputGbps)] / rate as f64
     };
     let most = 1024.0 / 1106.0;
-    for rate in [100, 200] {
-        let part = part(rate, None);
+    for rate in [100, 200, 400, 800] {
+        let part = part(rate, None, "");
         assert!((0.95 * most..=most).contains(&part), "{rate} Gb/s: {part}");
     }
-    assert!(part(100, Some("40 Mb/s")) < 0.9 * most);
+    assert!(part(100, Some("40 Mb/s"), "") < 0.9 * most);
+    assert!(part(400, None, "kmax = '200 KB'") < 0.7 * most);
 }
 
 /// A flow of more than 2 GiB is two messages, and one flow to everything that counts flows: its completion time is that

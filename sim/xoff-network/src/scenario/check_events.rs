@@ -1,6 +1,6 @@
 //! Checks of events, of given routes, and of settings of switches.
 
-use xoff_sim::switch::Limit;
+use xoff_sim::switch::{Limit, RedConfig};
 use xoff_sim::time::Duration;
 
 use super::check::{Issue, issue};
@@ -320,8 +320,9 @@ fn check_curve(place: &str, curve: &Curve) -> Result<(), Issue> {
         let problem = format!("{}: a probability is 0 to 1", curve.pmax);
         return Err(issue(format!("{place}.pmax"), problem));
     }
-    if curve.kmin >= curve.kmax {
-        let problem = format!("{} is not below kmax, {}", curve.kmin, curve.kmax);
+    let RedConfig { kmin, kmax, .. } = curve.red();
+    if kmin >= kmax {
+        let problem = format!("{kmin} is not below kmax, {kmax}");
         return Err(issue(format!("{place}.kmin"), problem));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use xoff_sim::switch::{Limit, PauseKind};
-use xoff_sim::time::ByteCount;
+use xoff_sim::time::{ByteCount, LineRate};
 
 use super::connection::Connection;
 use super::switch::{Classify, Curve};
@@ -54,7 +54,7 @@ impl Scenario {
         let mut said = Vec::new();
         for switch in &pausing {
             said.extend(self.lossless_at_one_end(switch));
-            said.extend(pauses_before_marks(switch));
+            said.extend(pauses_before_marks(switch, self.fastest(&switch.name)));
         }
         said.extend(self.lossless_nowhere(&pausing, flows));
         said.extend(self.classes_apart(flows));
@@ -187,9 +187,9 @@ impl Scenario {
 }
 
 /// Lossless classes whose ingress queues are in XOFF before the egress queue is marked, when one port fills it.
-fn pauses_before_marks(switch: &SwitchSettings) -> Vec<String> {
+fn pauses_before_marks(switch: &SwitchSettings, rate: LineRate) -> Vec<String> {
     let notes = switch.lossless.iter().filter_map(|class| {
-        let kmin = switch.curve_of(*class)?.kmin;
+        let kmin = switch.curve_of(*class)?.red().at(rate).kmin;
         let xoff = switch.xoff_of(*class);
         (kmin >= xoff).then(|| {
             format!(

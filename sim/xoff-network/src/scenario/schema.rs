@@ -327,6 +327,15 @@ impl Scenario {
         link.rate.unwrap_or(self.host.rate)
     }
 
+    /// The rate of the fastest port of a switch, by its name, in an [expanded](Self::expanded) scenario.
+    pub fn fastest(&self, switch: &str) -> LineRate {
+        let links = self.links.iter();
+        let own = links.filter(|link| link.ends.iter().any(|end| end == switch));
+        own.map(|link| self.rate_of(link))
+            .min_by_key(|rate| rate.byte_time())
+            .unwrap_or(self.host.rate)
+    }
+
     /// The kind of a host's NIC, by the host's name, in an [expanded](Self::expanded) scenario. `None` if there is no
     /// such host.
     pub fn nic_of(&self, host: &str) -> Option<&NicKind> {

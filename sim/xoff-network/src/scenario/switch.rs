@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::switch::{Limit, MarkAt, Miss, PauseKind, RedConfig};
-use xoff_sim::time::{ByteCount, Duration};
+use xoff_sim::time::{ByteCount, Duration, LineRate};
 
 use super::names::numbered;
 
@@ -220,14 +220,21 @@ pub struct ClassSettings {
     pub ecn: Option<Curve>,
 }
 
+/// The rate that the DCQCN paper's Kmin and Kmax are for.
+const PAPER: LineRate = LineRate::G40;
+
 /// The curve of RED. Without other values it has the DCQCN paper's parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Curve {
-    /// Length of the egress queue up to which nothing is marked.
-    pub kmin: ByteCount,
-    /// Length above which every packet is marked.
-    pub kmax: ByteCount,
+    /// Length of the egress queue up to which nothing is marked. 5 KB without it, and without `kmax`, too, at ports of
+    /// more than 40 Gb/s as much more as they are faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmin: Option<ByteCount>,
+    /// Length above which every packet is marked. 200 KB without it, and without `kmin`, too, at ports of more than
+    /// 40 Gb/s as much more as they are faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmax: Option<ByteCount>,
     /// Probability of a mark at `kmax`, 0 to 1.
     pub pmax: f64,
 }
@@ -235,8 +242,8 @@ pub struct Curve {
 impl Default for Curve {
     fn default() -> Self {
         Self {
-            kmin: ByteCount::new(5_000),
-            kmax: ByteCount::new(200_000),
+            kmin: None,
+            kmax: None,
             pmax: 0.01,
         }
     }
@@ -246,10 +253,11 @@ impl Curve {
     /// The settings of RED.
     pub fn red(&self) -> RedConfig {
         RedConfig {
-            kmin: self.kmin,
-            kmax: self.kmax,
+            kmin: self.kmin.unwrap_or(RedConfig::DCQCN.kmin),
+            kmax: self.kmax.unwrap_or(RedConfig::DCQCN.kmax),
             pmax_ppm: (self.pmax * 1e6).round() as u32,
             drop_incapable: false,
+            line: (self.kmin.is_none() && self.kmax.is_none()).then_some(PAPER),
         }
     }
 }
@@ -258,10 +266,14 @@ impl Curve {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Ecn {
-    /// Length of the egress queue up to which nothing is marked.
-    pub kmin: ByteCount,
-    /// Length above which every packet is marked.
-    pub kmax: ByteCount,
+    /// Length of the egress queue up to which nothing is marked. 5 KB without it, and without `kmax`, too, at ports of
+    /// more than 40 Gb/s as much more as they are faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmin: Option<ByteCount>,
+    /// Length above which every packet is marked. 200 KB without it, and without `kmin`, too, at ports of more than
+    /// 40 Gb/s as much more as they are faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kmax: Option<ByteCount>,
     /// Probability of a mark at `kmax`, 0 to 1.
     pub pmax: f64,
     /// Priorities that are marked, 0 to 7; without it the lossless ones.

@@ -274,10 +274,11 @@ impl Switch {
             } = &mut self.ports[usize::from(port.0)];
             let red = &self.config.red;
             let at_dequeue = self.config.mark_at == MarkAt::Dequeue;
+            let rate = egress.rate;
             let leave = |priority: u8, waiting, bytes| {
                 let queue = usize::from(priority);
                 match red[queue].filter(|_| at_dequeue) {
-                    Some(red) if red.marks(waiting, marking) => {
+                    Some(red) if red.at(rate).marks(waiting, marking) => {
                         marked(bytes, &mut counters.marked[queue])
                     }
                     _ => bytes,

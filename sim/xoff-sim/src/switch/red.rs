@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::seeded::Draws;
-use crate::time::ByteCount;
+use crate::time::{ByteCount, LineRate};
 
 /// RED on the instantaneous egress queue (DCQCN, SIGCOMM 2015): no marks up to Kmin, then with a probability that
 /// rises linearly to Pmax at Kmax, and every packet above that.
@@ -18,6 +18,10 @@ pub struct RedConfig {
     /// Whether packets that would be marked but are not ECN capable are dropped; otherwise they pass.
     #[serde(default)]
     pub drop_incapable: bool,
+    /// The rate of a line that Kmin and Kmax are for: those of a faster one are higher by as much, as in HPCC (SIGCOMM
+    /// 2019, section 5.1). Without it all lines have the same.
+    #[serde(default)]
+    pub line: Option<LineRate>,
 }
 
 /// Where a packet is judged by the length of its egress queue.
@@ -41,7 +45,20 @@ impl RedConfig {
         kmax: ByteCount::new(200_000),
         pmax_ppm: 10_000,
         drop_incapable: false,
+        line: None,
     };
+
+    /// The settings of a line of this rate.
+    pub fn at(mut self, rate: LineRate) -> Self {
+        if let Some(line) = self.line.take() {
+            let [of, byte] = [line, rate].map(|rate| rate.byte_time().as_ps());
+            if byte < of {
+                let higher = |bytes: ByteCount| ByteCount::new(bytes.get() * of / byte);
+                (self.kmin, self.kmax) = (higher(self.kmin), higher(self.kmax));
+            }
+        }
+        self
+    }
 
     /// The probability of a mark for a packet that finds `queue` bytes waiting, as numerator and denominator. The
     /// denominator is 1 where the outcome is certain: up to Kmin, and above Kmax.
@@ -86,12 +103,35 @@ mod tests {
     }
 
     #[test]
+    fn faster_lines_have_higher_thresholds() {
+        let red = RedConfig {
+            line: Some(LineRate::G40),
+            ..RedConfig::DCQCN
+        };
+        for (rate, kmin, kmax) in [
+            (LineRate::G10, 5_000, 200_000),
+            (LineRate::G40, 5_000, 200_000),
+            (LineRate::G100, 12_500, 500_000),
+            (LineRate::G400, 50_000, 2_000_000),
+        ] {
+            let expected = RedConfig {
+                kmin: ByteCount::new(kmin),
+                kmax: ByteCount::new(kmax),
+                ..RedConfig::DCQCN
+            };
+            assert_eq!(red.at(rate), expected);
+            assert_eq!(RedConfig::DCQCN.at(rate), RedConfig::DCQCN);
+        }
+    }
+
+    #[test]
     fn marks_as_often_as_the_line_says() {
         let red = RedConfig {
             kmin: ByteCount::new(10_000),
             kmax: ByteCount::new(50_000),
             pmax_ppm: 200_000,
             drop_incapable: false,
+            line: None,
         };
         let mut draws = Seed(1).draws();
         let n = 20_000;

@@ -236,9 +236,10 @@ fn ecn_levels(scenario: &Scenario) -> Vec<Level> {
     levels(scenario.switches.iter().flat_map(|switch| {
         let ecn = switch.ecn.as_ref();
         ecn.into_iter().flat_map(|ecn| {
+            let red = ecn.curve().red().at(scenario.fastest(&switch.name));
             [
-                ("Kmin", switch.name.clone(), ecn.kmin.get()),
-                ("Kmax", switch.name.clone(), ecn.kmax.get()),
+                ("Kmin", switch.name.clone(), red.kmin.get()),
+                ("Kmax", switch.name.clone(), red.kmax.get()),
             ]
         })
     }))
@@ -441,7 +442,7 @@ mod tests {
         scenario.host.dcqcn = Some(Default::default());
         scenario.switches[0].xoff = Limit::Static(ByteCount::new(8_000));
         scenario.switches[0].ecn = Some(Ecn {
-            kmax: ByteCount::new(10_000),
+            kmax: Some(ByteCount::new(10_000)),
             ..Ecn::default()
         });
         scenario.links[0].faults = vec!["psn +10, shots 1: drop".parse().unwrap()];

@@ -277,6 +277,7 @@ impl Switch {
             return Marking::Pass;
         };
         let egress = &mut self.ports[usize::from(out.0)];
+        let red = red.at(egress.egress.rate);
         if !red.marks(egress.egress.waiting(priority), &mut egress.marking) {
             return Marking::Pass;
         }

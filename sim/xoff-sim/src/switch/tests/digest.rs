@@ -96,6 +96,7 @@ fn settings(config: &mut SwitchConfig) {
         kmax: ByteCount::new(30_000),
         pmax_ppm: 200_000,
         drop_incapable: false,
+        line: None,
     });
     for priority in [3, 4] {
         config.buffer.priorities[priority].limit = Limit::Static(ByteCount::new(20_000));

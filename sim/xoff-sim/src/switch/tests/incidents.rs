@@ -107,6 +107,7 @@ fn at_dequeue_a_packet_is_marked_by_what_waits_behind_it() {
         kmax: ByteCount::new(50_000),
         pmax_ppm: 0,
         drop_incapable: false,
+        line: None,
     });
     let sender = (0..60).fold(quiet(), |source, psn| {
         let frame = roce_frame(1, 2).dscp(24).ecn(0b10).psn(psn).bytes(1_000);

@@ -162,6 +162,7 @@ fn any_switch(draws: &mut Draws, ports: usize) -> Switch {
             kmax: ByteCount::new(9000),
             pmax_ppm: 300_000,
             drop_incapable: draws.below(2) == 0,
+            line: None,
         });
     }
     config.latency = Duration::from_ps(draws.below(2_000_000));

@@ -131,6 +131,7 @@ fn marks_those_that_can_be_marked_when_the_queue_is_long() {
         kmax: ByteCount::new(20_000),
         pmax_ppm: 100_000,
         drop_incapable: false,
+        line: None,
     });
     let sender = |host: u8, ecn: u8| {
         (0..100).fold(quiet(), |source, psn| {

@@ -104,6 +104,7 @@ fn first_mark_and_pause(kmin: u64, kmax: u64) -> (Option<Time>, Option<Time>) {
         kmax: ByteCount::new(kmax),
         pmax_ppm: 10_000,
         drop_incapable: false,
+        line: None,
     });
     let sources = vec![paced(1, 3, 1, 400), quiet(), paced(3, 3, 1, 400)];
     let mut network = star(config, sources, &short_link());
@@ -156,6 +157,7 @@ fn packets_are_marked_with_the_probability_of_the_queue_they_see() {
             kmax: ByteCount::new(30_000),
             pmax_ppm: 400_000,
             drop_incapable: false,
+            line: None,
         });
         let sender = (0..PACKETS as u32).fold(quiet(), |source, psn| {
             let frame = roce_frame(1, 2).dscp(24).psn(psn).bytes(1_000);
@@ -199,6 +201,7 @@ fn packets_that_come_marked_are_not_counted() {
             kmax: ByteCount::new(1),
             pmax_ppm: 0,
             drop_incapable: false,
+            line: None,
         });
         // Ten that come marked and ten that do not, behind a pause, so that all but the first or the last see a queue.
         let sender = (0..20).fold(quiet(), |source, psn| {
