@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use anstyle::{AnsiColor, Style};
@@ -13,6 +13,8 @@ const PROGRESS_FROM_BYTES: u64 = 4 << 20;
 
 /// Time between two lines about a long command, where no bar can be drawn.
 const LINE_EVERY: Duration = Duration::from_secs(30);
+/// Why a lock is never poisoned.
+const NO_PANIC: &str = "no thread panics while it holds this";
 /// Time between two pictures of a bar whose position does not change.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -31,14 +33,14 @@ pub enum Shown {
 /// How far a long command is.
 pub struct Progress {
     bar: ProgressBar,
-    /// When the next line is due, and what was found since the last, if there are lines.
-    next_line: Option<Mutex<Lines>>,
+    /// What was found since the last line, if there are lines.
+    found: Option<Mutex<Vec<String>>>,
 }
 
-/// Lines about a long command.
-struct Lines {
-    next: Instant,
-    found: Vec<String>,
+/// When the next line is due: one for all that a process does, so that many short runs say how far they are, too.
+fn next_line() -> &'static Mutex<Instant> {
+    static NEXT: OnceLock<Mutex<Instant>> = OnceLock::new();
+    NEXT.get_or_init(|| Mutex::new(Instant::now() + LINE_EVERY))
 }
 
 impl Progress {
@@ -48,15 +50,12 @@ impl Progress {
     ///
     /// If the template is wrong.
     pub fn new(shown: Shown, length: u64, template: &str) -> Self {
-        let (target, next_line) = match shown {
+        let (target, found) = match shown {
             Shown::Nothing => (ProgressDrawTarget::hidden(), None),
             Shown::Bar => (ProgressDrawTarget::stderr(), None),
             Shown::Lines => {
-                let lines = Lines {
-                    next: Instant::now() + LINE_EVERY,
-                    found: Vec::new(),
-                };
-                (ProgressDrawTarget::hidden(), Some(Mutex::new(lines)))
+                next_line();
+                (ProgressDrawTarget::hidden(), Some(Mutex::default()))
             }
         };
         let bar = ProgressBar::with_draw_target(Some(length), target);
@@ -66,7 +65,7 @@ impl Progress {
         let style = ProgressStyle::with_template(template).expect("the template is right");
         Self {
             bar: bar.with_style(style),
-            next_line,
+            found,
         }
     }
 
@@ -74,10 +73,10 @@ impl Progress {
     pub fn at(&self, step: u64, words: &str) {
         self.bar.set_position(step);
         self.bar.set_message(words.to_owned());
-        if let Some(lines) = &self.next_line {
-            let mut lines = lines.lock().expect("no thread panics while it holds this");
-            if due(&mut lines.next, Instant::now()) {
-                for found in lines.found.drain(..) {
+        if let Some(found) = &self.found {
+            let mut next = next_line().lock().expect(NO_PANIC);
+            if due(&mut next, Instant::now()) {
+                for found in found.lock().expect(NO_PANIC).drain(..) {
                     anstream::eprintln!("xoff: {found}");
                 }
                 anstream::eprintln!("xoff: {words}");
@@ -88,12 +87,9 @@ impl Progress {
     /// Tells what was found: above the bar at once, or with the next line. A command that ends before says it in its
     /// results.
     pub fn found(&self, words: &str) {
-        match &self.next_line {
+        match &self.found {
             None => self.bar.println(words),
-            Some(lines) => {
-                let mut lines = lines.lock().expect("no thread panics while it holds this");
-                lines.found.push(words.to_owned());
-            }
+            Some(found) => found.lock().expect(NO_PANIC).push(words.to_owned()),
         }
     }
 

@@ -44,6 +44,14 @@ pub fn counted(number: u64, thing: &str) -> String {
     )
 }
 
+/// Formats what a verdict is about: `the only frame`, `all 1,234 frames`.
+pub fn all(number: u64, thing: &str) -> String {
+    match number {
+        1 => format!("the only {thing}"),
+        _ => format!("all {}", counted(number, thing)),
+    }
+}
+
 /// Formats a time span in a suitable unit with three digits: `1.23 ms`.
 pub fn span(ns: u64) -> String {
     let (value, unit) = match ns {

@@ -4,7 +4,7 @@ mod arguments;
 pub mod compare;
 mod conversation;
 pub mod details;
-mod draw;
+pub(crate) mod draw;
 mod range;
 mod seen;
 mod segment;
@@ -289,13 +289,13 @@ impl Decoder {
             match self.differing {
                 0 => writeln!(
                     streams.err,
-                    "{names} agree about all {} frames",
-                    self.compared
+                    "{names} agree about {}",
+                    draw::all(self.compared, "frame")
                 )?,
                 count => writeln!(
                     streams.err,
-                    "{names} differ about {count} of {} frames",
-                    self.compared
+                    "{names} differ about {count} of {}",
+                    draw::counted(self.compared, "frame")
                 )?,
             }
         }

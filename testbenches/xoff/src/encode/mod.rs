@@ -21,6 +21,7 @@ use self::jsonl::{Item, LineError};
 use self::output::Frames;
 use crate::Outcome;
 use crate::codec::{self, Codec, EngineArgs, FrameBuilder};
+use crate::decode::draw::{all, counted};
 use crate::row::Row;
 use crate::terminal::Streams;
 use crate::text_file;
@@ -125,13 +126,13 @@ fn encode(
         match session.differing {
             0 => writeln!(
                 session.err,
-                "{names} agree about all {} packets",
-                session.built
+                "{names} agree about {}",
+                all(session.built, "packet")
             )?,
             count => writeln!(
                 session.err,
-                "{names} differ about {count} of {} packets",
-                session.built
+                "{names} differ about {count} of {}",
+                counted(session.built, "packet")
             )?,
         }
     }
@@ -173,7 +174,7 @@ struct Session<'a, 'out> {
     err: &'a mut dyn Write,
     items: Vec<Item>,
     /// Number of packets built.
-    built: usize,
+    built: u64,
     /// Number of frames written without the builder, from `raw`.
     raw: usize,
     /// Number of packets for which the two builders differ.
@@ -244,7 +245,11 @@ impl Session<'_, '_> {
             {
                 if let Some(difference) = difference(names, left, &right) {
                     self.differing += 1;
-                    writeln!(self.err, "packet {}: {difference}", self.built + index + 1)?;
+                    writeln!(
+                        self.err,
+                        "packet {}: {difference}",
+                        self.built + index as u64 + 1
+                    )?;
                 }
             }
         }

@@ -171,7 +171,7 @@ impl std::str::FromStr for SweepArg {
     fn from_str(text: &str) -> Result<Self, String> {
         let Setting { key, value } = text.parse()?;
         let mut values = Vec::new();
-        for value in value.split(',').map(str::trim) {
+        for value in parts(&value).into_iter().map(str::trim) {
             if value.is_empty() {
                 return Err(format!("'{text}': a value is missing, such as {key}=1,2,4"));
             }
@@ -194,6 +194,25 @@ impl std::str::FromStr for SweepArg {
         }
         Ok(Self { key, values })
     }
+}
+
+/// What stands between the commas of a list of TOML values: those within a table, an array or a string divide nothing.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut depth, mut quote, mut escaped) = (0_u32, None, false);
+    text.split(|character| {
+        match (quote, character) {
+            _ if std::mem::take(&mut escaped) => {}
+            (Some('"'), '\\') => escaped = true,
+            (Some(open), _) => quote = quote.filter(|_| character != open),
+            (None, '"' | '\'') => quote = Some(character),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') => return depth == 0,
+            (None, _) => {}
+        }
+        false
+    })
+    .collect()
 }
 
 /// The most numbers of a range in a sweep.
@@ -239,5 +258,31 @@ pub fn window_of(window: &str, text: &str, form: &str) -> Result<(Duration, Dura
     match until > from {
         true => Ok((from, until)),
         false => Err(format!("'{text}': the window ends before it begins")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_within_a_value_divide_no_sweep() {
+        for (text, expected) in [
+            ("1,2", &["1", "2"][..]),
+            (
+                "{ a = 1, b = 2 }, { a = 3 }",
+                &["{ a = 1, b = 2 }", "{ a = 3 }"],
+            ),
+            ("[1, [2, 3]],4", &["[1, [2, 3]]", "4"]),
+            (
+                r#""a,b",'c,"d',"e\",f""#,
+                &[r#""a,b""#, r#"'c,"d'"#, r#""e\",f""#],
+            ),
+            ("1..3", &["1", "2", "3"]),
+        ] {
+            let swept: SweepArg = format!("key={text}").parse().unwrap();
+            assert_eq!(swept.values, expected, "{text}");
+        }
+        assert!("key=1,,2".parse::<SweepArg>().is_err());
     }
 }

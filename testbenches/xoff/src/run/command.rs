@@ -102,7 +102,9 @@ fn plan(
     let source = Source::find(&arguments.scenario)?;
     let mut runs = Vec::new();
     let mut title = String::new();
-    for extra in combinations(&arguments.sweep) {
+    let combinations = combinations(&arguments.sweep);
+    let number = combinations.len();
+    for (index, extra) in combinations.into_iter().enumerate() {
         let settings: Vec<Setting> = arguments.set.iter().chain(&extra).cloned().collect();
         let mut scenario = source.read(&settings)?;
         if let Some(seed) = arguments.seed {
@@ -112,6 +114,7 @@ fn plan(
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
         let mut options = options(arguments, endpoints, &scenario, words, &folder, streams)?;
+        options.which = (number > 1).then(|| format!("run {} of {number}", index + 1));
         divide(arguments, &mut options, ranks)?;
         execute::check(&scenario, &options)?;
         if title.is_empty() {
@@ -471,6 +474,7 @@ fn options(
             (Shown::Bar, true) => Shown::Nothing,
             (shown, _) => shown,
         },
+        which: None,
         endpoints: endpoints.clone(),
         way: None,
     })

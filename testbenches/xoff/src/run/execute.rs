@@ -54,6 +54,8 @@ pub struct RunOptions {
     pub checkpoints: Option<(std::path::PathBuf, Every)>,
     /// How it is shown how far the run is.
     pub progress: Shown,
+    /// Which of several runs it is, such as `run 3 of 20`; of one alone nothing.
+    pub which: Option<String>,
     /// The kinds of hosts, by their names in scenarios.
     pub endpoints: Endpoints,
     /// The way to other ranks, which have parts of the network; absent: there are none.
@@ -75,6 +77,7 @@ impl RunOptions {
             trigger: None,
             checkpoints: None,
             progress: Shown::default(),
+            which: None,
             endpoints,
             way: None,
         }
@@ -171,6 +174,8 @@ fn jump(checkpoints: &Checkpoints, from: Time, to: Time, endpoints: &Endpoints) 
 /// Shows how far a run is, and what is found on the way.
 struct HowFar {
     progress: Progress,
+    /// What each line begins with.
+    which: String,
     started: Instant,
     duration: Duration,
     /// Whether anybody sees it.
@@ -179,10 +184,11 @@ struct HowFar {
 }
 
 impl HowFar {
-    fn new(scenario: &Scenario, shown: Shown) -> Self {
+    fn new(scenario: &Scenario, shown: Shown, which: Option<&str>) -> Self {
         let length = scenario.duration.as_ps() / 1_000;
         Self {
             progress: Progress::new(shown, length, "{wide_bar} {msg}, {eta} left"),
+            which: which.map(|which| format!("{which}: ")).unwrap_or_default(),
             started: Instant::now(),
             duration: scenario.duration,
             seen: shown != Shown::Nothing,
@@ -194,7 +200,8 @@ impl HowFar {
         let ns = now.as_ps() / 1_000;
         let real = self.started.elapsed().as_nanos().max(1) as f64;
         let words = format!(
-            "{} of {}, {:.0} times slower than life",
+            "{}{} of {}, {:.0} times slower than life",
+            self.which,
             now.since_start(),
             self.duration,
             real / ns.max(1) as f64
@@ -348,7 +355,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let mut run = options.start(scenario, checkpoints.as_ref())?;
     let whole = scenario.expanded()?;
     let scenario = &*whole;
-    let how_far = HowFar::new(scenario, options.progress);
+    let how_far = HowFar::new(scenario, options.progress, options.which.as_deref());
     let started = how_far.started;
     let mut windows = options.windows();
     let mut triggered = None;

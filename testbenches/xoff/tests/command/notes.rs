@@ -47,6 +47,12 @@ fn settings_that_agree_have_no_notes() {
     assert_eq!(notes(&agree), [""; 0]);
     let marks = format!("host.dcqcn = {{}}\n{agree}\necn = {{}}");
     assert_eq!(notes(&marks), [""; 0]);
+    // With less than 1/1024 of 12 MB as Kmin.
+    let alpha = "xoff = { alpha = { num = 1, den = 1024 } }\necn = { kmin = \"11 KB\" }";
+    assert_eq!(
+        notes(&format!("host.dcqcn = {{}}\n{SWITCH}{alpha}")),
+        [""; 0]
+    );
     let off = format!("{SWITCH}pauses = \"off\"");
     assert_eq!(notes(&off), [""; 0]);
 }
@@ -67,6 +73,13 @@ fn settings_that_contradict_each_other_are_said() {
         (
             format!("{low}ecn = {{ kmin = \"24 KB\" }}\n[host.dcqcn]"),
             "switches.t.ecn.kmin: 24 KB is not below XOFF, 24 KB: class 3 pauses before a packet is marked",
+        ),
+        // 1/1024 of 12 MB.
+        (
+            format!(
+                "{SWITCH}xoff = {{ alpha = {{ num = 1, den = 1024 }} }}\necn = {{ kmin = \"12 KB\" }}\n[host.dcqcn]"
+            ),
+            "switches.t.ecn.kmin: 12 KB is not below XOFF, 11.718 KB: class 3 pauses before a packet is marked",
         ),
         (
             format!("{low}ecn = {{}}"),

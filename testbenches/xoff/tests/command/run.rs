@@ -410,16 +410,63 @@ fn diff_says_what_is_different() {
     let mut refused = diff(&[&a, newer.to_str().unwrap()], 2);
     refused += &diff(&[&a, &format!("{a}/report.html")], 2);
     refused += &diff(&[&a, folder.path().to_str().unwrap()], 2);
-    // A run that was killed is not the same as itself: nobody knows what it would have been.
-    let killed = folder.path().join("killed.json");
-    fs::write(
-        &killed,
-        text.replace("\"state\": \"finished\"", "\"state\": \"running\""),
-    )
-    .unwrap();
-    let killed = killed.to_str().unwrap();
-    refused += &diff(&[killed, killed], 2);
+    // A run that did not end is not the same as itself: nobody knows what it would have been.
+    for state in ["running", "interrupted", "failed"] {
+        let other = text.replace(
+            "\"state\": \"finished\"",
+            &format!("\"state\": \"{state}\""),
+        );
+        assert_ne!(text, other);
+        let path = folder.path().join(format!("{state}.json"));
+        fs::write(&path, other).unwrap();
+        let path = path.to_str().unwrap();
+        refused += &diff(&[path, path], 2);
+        refused += &diff(&[&a, path], 2);
+    }
     insta::assert_snapshot!(refused);
+}
+
+/// ACKs have the DSCP that the flow's key says, and so the switch's class of it; requests keep theirs.
+#[test]
+fn acks_have_a_dscp_and_a_pcp_of_their_own() {
+    for nic in ["rtl", "model"] {
+        let folder = tempfile::tempdir().unwrap();
+        let out = folder.path().to_str().unwrap();
+        let mut arguments = vec!["run", "pair", "--out", out, "--pcap", "s"];
+        let nic = format!("host.nic={nic}");
+        let keys = [
+            &nic[..],
+            "duration=\"130us\"",
+            "flows.bulk.pcp=3",
+            "flows.bulk.ack_dscp=50",
+            "flows.bulk.ack_pcp=2",
+        ];
+        arguments.extend(keys.iter().flat_map(|key| ["--set", key]));
+        xoff().args(&arguments).assert().success();
+        let capture = folder.path().join("pair/capture.pcapng");
+        let decoded = [
+            "decode",
+            "--model",
+            "--format",
+            "jsonl",
+            capture.to_str().unwrap(),
+        ];
+        let output = xoff().args(decoded).assert().success().get_output().clone();
+        let rows = String::from_utf8(output.stdout).unwrap();
+        let mut seen = [0; 2];
+        for row in rows.lines() {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            // The switch takes the tag off.
+            if row["direction"] == "sent" {
+                continue;
+            }
+            let ack = row["name"] == "RC_ACK";
+            let marks = [&row["dscp"], &row["pcp"]].map(|mark| mark.as_u64().unwrap());
+            assert_eq!(marks, [[26, 3], [50, 2]][usize::from(ack)], "{row}");
+            seen[usize::from(ack)] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 10), "{nic}: {seen:?}");
+    }
 }
 
 /// Runs a script for `sh` in a mount namespace of its own, on a disk of this many MB.
