@@ -137,11 +137,11 @@ impl Writing {
             },
         )?;
         // Under go-back-0 a copy may have been accepted before the one that was refused.
-        let refused = judged.answers.fatal.is_some_and(|refused| {
-            let accepted = self.restart && judged.answers.arrivals(refused) > 1;
-            !judged.answers.may_accept(packet) && !(accepted && packet < message.end)
-        });
-        place.holds(!refused, &rules::MEMORY_REFUSED, || {
+        let accepted = judged.answers.may_accept(packet)
+            || judged.answers.fatal.is_some_and(|refused| {
+                self.restart && judged.answers.arrivals(refused) > 1 && packet < message.end
+            });
+        place.holds(accepted, &rules::MEMORY_REFUSED, || {
             format!("{}: refused was {:?}", seen(), judged.answers.fatal)
         })?;
         if let Some((base, key, access)) = judged.target(message) {
