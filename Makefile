@@ -3,7 +3,7 @@
 CARGO ?= cargo
 
 .PHONY: demo test seeds newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
-	truth interop mpi archive one-line setup check-tools
+	truth claims interop mpi archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -121,6 +121,14 @@ one-line: setup check-tools
 # make truth: all claims of papers against runs, as a table and as target/truth.html. Some minutes.
 truth: setup
 	@$(CARGO) run --release --quiet --bin xoff -- truth --output target/truth.html
+
+# make claims OF="deadlock pair[base]": where the claims of scenarios (default: all, an hour of one core) end: each
+# parameter halved and doubled, with model NICs (docs/scenarios.md). KEYS="flows.*.window" takes these keys in place of
+# those that the file sets, SEEDS=10 seeds 1 to 10 in place of the scenario's, JOBS=1 one run at a time.
+claims: setup
+	@$(CARGO) build --release --quiet --bin xoff
+	@tools/claims.py --xoff target/release/xoff $(foreach key,$(KEYS),--key '$(key)') $(if $(SEEDS),--seeds $(SEEDS)) \
+		$(if $(JOBS),--jobs $(JOBS)) $(foreach name,$(OF),'$(name)')
 
 # make interop: Debian's Linux in QEMU, with rdma_rxe and its own tools, talks to the RTL NIC (docs/interop.md).
 # ROWS="pingpong-1024 wrong" takes the rows whose names begin so; PROFILE=dev takes the build of the tests.

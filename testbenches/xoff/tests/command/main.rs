@@ -8,6 +8,7 @@
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
 //! | [`check`] | `xoff check`: captures checked against the standards |
+//! | [`claims`] | the table that says where claims end has every variant |
 //! | [`compare`] | `xoff compare`: runs side by side |
 //! | [`collectives`] | flows in lockstep and patterns: a ring all-reduce against its closed form |
 //! | [`fabric`] | waves of the network |
@@ -36,6 +37,7 @@ mod answers;
 mod attach;
 mod calc;
 mod check;
+mod claims;
 mod collectives;
 mod command_line;
 mod common;
