@@ -564,6 +564,15 @@ fn classes_have_settings_of_their_own() {
 }
 
 #[test]
+fn nodes_without_a_link_are_refused() {
+    let said = |scenario: Scenario| scenario.check().unwrap_err().to_string();
+    let switch = "switches.x: no link ends here: a switch has a port for each";
+    assert_eq!(said(rates("40").switch("x")), switch);
+    let host = "hosts.x: 0 links end here: a NIC has one port";
+    assert_eq!(said(rates("40").host("x")), host);
+}
+
+#[test]
 fn lossless_classes_of_a_host_are_0_to_7() {
     let mut scenario = rates("40");
     scenario.hosts[0].lossless = Some(vec![3, 9]);

@@ -600,10 +600,13 @@ impl Scenario {
                 ));
             }
         }
-        for (node, ports) in cables.iter().filter(|(_, ports)| **ports > MOST_PORTS) {
-            let problem =
-                format!("{ports} links end here: a switch has {MOST_PORTS} ports at most");
-            found.push(issue(format!("switches.{node}"), problem));
+        for switch in names.switches() {
+            let problem = match cables.get(switch).copied().unwrap_or(0) {
+                0 => "no link ends here: a switch has a port for each".into(),
+                1..=MOST_PORTS => continue,
+                ports => format!("{ports} links end here: a switch has {MOST_PORTS} ports at most"),
+            };
+            found.push(issue(format!("switches.{switch}"), problem));
         }
         found
     }
