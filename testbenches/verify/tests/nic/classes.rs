@@ -2,32 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use crate::fixture::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
+use crate::fixture::{MTU, Tested, dscp_maps, good, mark_ce, opened, pfc, signaled_write};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
-use xoff_verify::property::nic::pair::{PairConfig, REGION, all, qp};
+use xoff_verify::property::nic::pair::{PairConfig, all, qp};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
-
-fn write(pair: &Tested, length: u32) -> Work {
-    Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length,
-        local_va: SOURCE,
-        remote_va: REGION,
-        remote_key: pair.key[1],
-        ..Work::default()
-    }
-}
 
 /// Random maps, and their registers: class of each DSCP, class of each PCP.
 fn maps(draw: &mut SplitMix) -> ([u8; 64], [u8; 8], Vec<(u16, u32)>) {
@@ -78,7 +65,7 @@ fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
         for index in 0..QPS {
             pair.frames.clear();
             pair.completions[0].clear();
-            let work = write(&pair, 1 + (draw.bits() % u64::from(MTU)) as u32);
+            let work = signaled_write(&pair, 0, 0, 1 + (draw.bits() % u64::from(MTU)) as u32);
             pair.post(0, index, work);
             pair.rest(5_000, &mut all);
             assert_eq!(pair.completions[0].len(), 1);
@@ -107,7 +94,7 @@ fn every_dscp_and_pcp_has_the_class_that_the_map_names() {
         pair.frames.clear();
         pair.completions[0].clear();
         for index in 0..QPS {
-            let work = write(&pair, 8);
+            let work = signaled_write(&pair, 0, 0, 8);
             pair.post(0, index, work);
         }
         for _ in 0..3_000 {
@@ -159,7 +146,7 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
                 pair.step(&mut all);
             }
             for index in 0..QPS {
-                let work = write(&pair, 3 * 256);
+                let work = signaled_write(&pair, 0, 0, 3 * 256);
                 pair.post(0, index, work);
             }
             let free: BTreeSet<_> = (0..QPS)
@@ -205,7 +192,7 @@ fn what_a_nak_withdraws_gives_its_slot_back_in_each_class() {
             // Path MTU of 256 bytes.
             (setup.requester.mtu, setup.responder.mtu) = (0, 0);
         });
-        let work = write(&pair, 300 * 256);
+        let work = signaled_write(&pair, 0, 0, 300 * 256);
         pair.post(0, 0, work);
         let mut quanta = [None; 8];
         quanta[usize::from(class)] = Some(200);
@@ -261,7 +248,7 @@ fn no_class_catches_up_what_a_pause_held_back() {
             setup.requester.timeout = 0;
             pair.open(side, 0, &setup).unwrap();
         }
-        let work = write(&pair, 1_000 * MTU);
+        let work = signaled_write(&pair, 0, 0, 1_000 * MTU);
         pair.post(0, 0, work);
         // A CNP halves the rate, within the first packets.
         let mut marked = false;
@@ -324,7 +311,7 @@ fn each_class_is_stopped_at_its_threshold() {
         pair.completions[0].clear();
         pair.stall(1, Stalled::Writes, 16, u64::MAX);
         for index in [class, class + 8] {
-            let work = write(&pair, 50 * MTU);
+            let work = signaled_write(&pair, 0, 0, 50 * MTU);
             pair.post(0, index, work);
         }
         let stopped = |pair: &Tested| pair.host(0).pauses().paused() != 0;
@@ -385,7 +372,7 @@ fn a_cnp_has_the_class_of_its_dscp_or_pcp() {
                     pair.step(&mut all);
                 }
                 pair.frames.clear();
-                let work = write(&pair, 8);
+                let work = signaled_write(&pair, 0, 0, 8);
                 pair.post(0, value as u16, work);
                 let mut mark = |side: usize, bytes: &mut Vec<u8>, _: &ParsedFrame| {
                     if side == 0 {
@@ -418,7 +405,7 @@ fn an_answer_that_waits_for_its_class_is_there_after_other_qps_have_closed() {
         let at = pair.time();
         pair.receive(1, at, pfc([Some(u16::MAX); 8]));
         for &index in &owing {
-            let work = write(&pair, 8);
+            let work = signaled_write(&pair, 0, 0, 8);
             pair.post(0, index, work);
         }
         for _ in 0..1_000 {

@@ -179,6 +179,19 @@ pub fn pfc(quanta: [Option<u16>; 8]) -> Vec<u8> {
     frame
 }
 
+/// A signaled WRITE of `side` with so many bytes from [`SOURCE`] to the other side's [`REGION`], both from `place` on.
+pub fn signaled_write(pair: &Pair, side: usize, place: u64, length: u32) -> Work {
+    Work {
+        kind: WorkKind::WRITE,
+        signaled: true,
+        length,
+        local_va: SOURCE + place,
+        remote_va: REGION + place,
+        remote_key: pair.key[1 - side],
+        ..Work::default()
+    }
+}
+
 /// Posts `lengths` as SENDs and WRITEs from one side, and buffers on the other. Returns the expected memory of the
 /// other side and the number of completions of both.
 pub fn post(

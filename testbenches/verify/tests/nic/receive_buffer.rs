@@ -1,7 +1,7 @@
 //! The parts of the receive buffer (rtl/nic/receive_buffer.sv): a part of n cells holds n requests without payload, and
 //! what does not fit is dropped and counted.
 
-use crate::fixture::{SOURCE, Tested, dscp_maps, good, opened};
+use crate::fixture::{SOURCE, Tested, dscp_maps, good, opened, signaled_write};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;
@@ -199,15 +199,7 @@ fn parts_that_never_run_empty_go_round() {
         // Slower than the wire by far.
         pair.stall(1, Stalled::Writes, 12, u64::MAX);
         for index in 0..QPS {
-            let work = Work {
-                kind: WorkKind::WRITE,
-                signaled: true,
-                length: PACKETS * bytes,
-                local_va: SOURCE + 0x1_0000 * u64::from(index),
-                remote_va: REGION + 0x1_0000 * u64::from(index),
-                remote_key: pair.key[1],
-                ..Work::default()
-            };
+            let work = signaled_write(&pair, 0, 0x1_0000 * u64::from(index), PACKETS * bytes);
             pair.post(0, index, work);
         }
         pair.run(300_000, &mut all, |pair| {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::fixture::{SOURCE, Tested, opened};
+use crate::fixture::{Tested, opened, signaled_write};
 use crate::standard::packet;
 use xoff_network::scenario::Scenario;
 use xoff_sim::nic::Region;
@@ -14,18 +14,6 @@ use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_verify::property::nic::pair::{QPN_BASE, REGION, all, qp};
-
-fn write(pair: &Tested, side: usize, length: u32) -> Work {
-    Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length,
-        local_va: SOURCE,
-        remote_va: REGION,
-        remote_key: pair.key[1 - side],
-        ..Work::default()
-    }
-}
 
 /// Posts work of side 0, and returns how it ended.
 pub fn end(pair: &mut Tested, work: Work) -> Status {
@@ -43,13 +31,13 @@ fn answers_do_not_wait_for_a_request_each() {
         (setup.requester.mtu, setup.responder.mtu) = (4, 4);
         setup.requester.timeout = 0;
     });
-    let bulk = write(&pair, 1, 1 << 20);
+    let bulk = signaled_write(&pair, 1, 0, 1 << 20);
     pair.post(1, QPS, bulk);
     for _ in 0..4_000 {
         pair.step(&mut all);
     }
     for index in 0..QPS {
-        let work = write(&pair, 0, 64);
+        let work = signaled_write(&pair, 0, 0, 64);
         pair.post(0, index, work);
     }
     pair.run(40_000, &mut all, |pair| {
@@ -145,7 +133,7 @@ fn a_peer_invalidates_only_what_it_may_touch() {
     let work = Work {
         kind: WorkKind::SEND_INV,
         imm: own.key(INDEX),
-        ..write(&pair, 0, 64)
+        ..signaled_write(&pair, 0, 0, 64)
     };
     assert_ne!(
         end(&mut pair, work),
@@ -160,7 +148,7 @@ fn a_full_ring_is_not_ready() {
     let mut pair = opened(&[], 1, |_, _, setup| setup.requester.timeout = 0);
     let mut deaf = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
     for _ in 0..20 {
-        let work = write(&pair, 0, 64);
+        let work = signaled_write(&pair, 0, 0, 64);
         pair.post(0, 0, work);
     }
     for _ in 0..4_000 {

@@ -5,12 +5,11 @@
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
 //! the share of its class.
 
-use crate::fixture::{SOURCE, Tested, good};
+use crate::fixture::{SOURCE, Tested, good, signaled_write};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, all, qp};
 
 /// Round trip of the bus in cycles.
@@ -40,15 +39,7 @@ fn of_class(side: usize, index: u16, class: u8) -> QpSettings {
 fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
     pair.frames.clear();
     pair.completions[0].clear();
-    let work = Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length: packets as u32 * MTU.0,
-        local_va: SOURCE,
-        remote_va: REGION,
-        remote_key: pair.key[1],
-        ..Work::default()
-    };
+    let work = signaled_write(pair, 0, 0, packets as u32 * MTU.0);
     pair.post(0, index, work);
     pair.run(40 * ROUND, &mut all, |pair| !pair.completions[0].is_empty());
     let starts: Vec<_> = (pair.frames.iter())
@@ -149,16 +140,7 @@ fn classes_that_come_late_find_slots() {
         (setup.requester.mtu, setup.responder.mtu) = (2, 2);
         pair.open(side, 0, &setup).unwrap();
     }
-    let work = |pair: &Tested, place: u64, length: u32| Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length,
-        local_va: SOURCE + place,
-        remote_va: REGION + place,
-        remote_key: pair.key[1],
-        ..Work::default()
-    };
-    let first = work(&pair, 0, 2 * SLOTS as u32 * 1_024);
+    let first = signaled_write(&pair, 0, 0, 2 * SLOTS as u32 * 1_024);
     pair.post(0, 0, first);
     for _ in 0..2_000 {
         pair.step(&mut all);
@@ -169,7 +151,7 @@ fn classes_that_come_late_find_slots() {
             (setup.requester.mtu, setup.responder.mtu) = (2, 2);
             pair.open(side, index, &setup).unwrap();
         }
-        let more = work(&pair, 0x1_0000 * u64::from(index), 4_096);
+        let more = signaled_write(&pair, 0, 0x1_0000 * u64::from(index), 4_096);
         pair.post(0, index, more);
     }
     assert!(pair.frames.is_empty(), "the payload came before the others");

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::fixture::{MTU, SOURCE, Tested, good, mark_ce, opened};
+use crate::fixture::{MTU, SOURCE, Tested, good, mark_ce, opened, signaled_write};
 use crate::receive_buffer;
 use crate::standard::packet;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, RethRepr};
 use xoff_verify::property::nic::pair::{QPN_BASE, REGION, all, qp};
@@ -24,15 +23,7 @@ const QP_BITS: u32 = 24;
 /// A WRITE, with data of its own for each QP.
 fn write(pair: &mut Tested, side: usize, index: u16, packets: u32) {
     let place = u64::from(index) << QP_BITS;
-    let work = Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length: packets * MTU,
-        local_va: SOURCE + place,
-        remote_va: REGION + place,
-        remote_key: pair.key[1 - side],
-        ..Work::default()
-    };
+    let work = signaled_write(pair, side, place, packets * MTU);
     pair.post(side, index, work);
 }
 

@@ -4,7 +4,7 @@
 use std::net::Ipv6Addr;
 
 use crate::fixture::{
-    MTU, SOURCE, Tested, done, dscp_maps, good, judged, mark_ce, opened, pfc, post,
+    MTU, SOURCE, Tested, done, dscp_maps, good, judged, mark_ce, opened, pfc, post, signaled_write,
 };
 use crate::receive_buffer;
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
@@ -223,15 +223,7 @@ fn each_kind_of_packet_for_another_address_changes_nothing() {
             setup.requester.timeout = 0;
         });
         // A message that waits for its ACK.
-        let work = Work {
-            kind: WorkKind::WRITE,
-            signaled: true,
-            length: 8,
-            local_va: SOURCE,
-            remote_va: REGION,
-            remote_key: pair.key[0],
-            ..Work::default()
-        };
+        let work = signaled_write(&pair, 1, 0, 8);
         pair.post(1, 0, work);
         let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
         pair.run(1_000, &mut nothing, |pair| !pair.frames.is_empty());
@@ -995,13 +987,8 @@ fn a_qp_that_fails_fails_as_a_whole() {
         pair.step(&mut deaf);
     }
     let work = Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length: 10,
-        local_va: SOURCE,
-        remote_va: REGION,
         remote_key: pair.key[1] ^ 1,
-        ..Work::default()
+        ..signaled_write(&pair, 0, 0, 10)
     };
     pair.post(0, 0, work);
     for _ in 0..3_000 {

@@ -3,12 +3,12 @@
 //! IBTA volume 1, 9.7.6.1.3: a requester waits for an ACK at least T and at most 4 T before it treats a packet as lost.
 //! T counts from when the packet has left.
 
-use crate::fixture::{SOURCE, done, good, opened};
+use crate::fixture::{done, good, opened, signaled_write};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Work, WorkKind};
+use xoff_sim::protocol::gbn::Work;
 use xoff_sim::wire::frame::ParsedFrame;
-use xoff_verify::property::nic::pair::{QPN_BASE, REGION, all, qp};
+use xoff_verify::property::nic::pair::{QPN_BASE, all, qp};
 
 /// T of timeout code 1: 4.096 us * 2.
 const T_PS: u64 = 8_192_000;
@@ -35,15 +35,7 @@ fn a_timer_that_runs_out_while_its_packet_leaves_waits_for_it() {
             pair.completions[0].clear();
             let granted = pair.time();
             for (index, length) in [(LONG, 4_096), (EMPTY, 0)] {
-                let work = Work {
-                    kind: WorkKind::WRITE,
-                    signaled: true,
-                    length,
-                    local_va: SOURCE,
-                    remote_va: REGION,
-                    remote_key: pair.key[1],
-                    ..Work::default()
-                };
+                let work = signaled_write(&pair, 0, 0, length);
                 pair.post(0, index, work);
                 for _ in 0..20 {
                     pair.step(&mut all);
@@ -98,14 +90,8 @@ fn a_lost_ack_behind_another_is_asked_for_again() {
         pair.completions[0].clear();
         for id in 0..2 {
             let work = Work {
-                kind: WorkKind::WRITE,
-                signaled: true,
-                length: 1_024,
-                local_va: SOURCE,
-                remote_va: REGION,
-                remote_key: pair.key[1],
                 id,
-                ..Work::default()
+                ..signaled_write(&pair, 0, 0, 1_024)
             };
             pair.post(0, EMPTY, work);
         }

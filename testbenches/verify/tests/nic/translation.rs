@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::fixture::{MTU, SOURCE, Tested, post};
+use crate::fixture::{MTU, SOURCE, Tested, post, signaled_write};
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
@@ -45,27 +45,23 @@ fn pair_of(translation: [Option<TranslationConfig>; 2], qps: u16) -> Tested {
 
 /// Posts a WRITE to bytes of the region of side 1.
 fn write(pair: &mut Tested, qp: u16, offset: u64, length: u32) {
-    let work = Work {
-        kind: WorkKind::WRITE,
-        signaled: true,
-        length,
-        local_va: SOURCE + offset,
-        remote_va: REGION + offset,
-        remote_key: pair.key[1],
-        ..Work::default()
-    };
+    let work = signaled_write(pair, 0, offset, length);
     pair.post(0, qp, work);
 }
 
-/// Runs until so many messages are completed at their sender. Returns their status, and the cycles that it took.
+/// Runs until so many messages of side 0 are completed. Returns their status, and the cycles that it took.
 fn completed(pair: &mut Tested, messages: usize) -> (Vec<Status>, u64) {
+    completed_at(pair, 0, messages)
+}
+
+fn completed_at(pair: &mut Tested, side: usize, messages: usize) -> (Vec<Status>, u64) {
     let begin = pair.now();
-    pair.completions[0].clear();
+    pair.completions[side].clear();
     pair.run(60_000, &mut all, |pair| {
-        pair.completions[0].len() == messages
+        pair.completions[side].len() == messages
     });
     let status = |(_, it): &(u16, xoff_sim::protocol::gbn::Completion)| it.status;
-    let ended = pair.completions[0].iter().map(status).collect();
+    let ended = pair.completions[side].iter().map(status).collect();
     (ended, pair.now() - begin)
 }
 
@@ -467,15 +463,7 @@ fn receive_does_not_wait_for_what_is_sent() {
     let mut timed = |sends: bool| {
         if sends {
             for packet in 0..4 {
-                let work = Work {
-                    kind: WorkKind::WRITE,
-                    signaled: true,
-                    length: 64,
-                    local_va: SOURCE + packet * PAGE,
-                    remote_va: REGION + packet * PAGE,
-                    remote_key: pair.key[0],
-                    ..Work::default()
-                };
+                let work = signaled_write(&pair, 1, packet * PAGE, 64);
                 pair.post(1, 1, work);
             }
             let before = counted(&mut pair).1;
@@ -507,20 +495,9 @@ fn what_is_sent_does_not_wait_for_receive() {
             received == 0 || now > u64::from(missed)
         };
         pair.run(2_000, &mut all, stands);
-        let begin = pair.now();
-        pair.completions[1].clear();
-        let work = Work {
-            kind: WorkKind::WRITE,
-            signaled: true,
-            length: 8,
-            local_va: SOURCE,
-            remote_va: REGION,
-            remote_key: pair.key[0],
-            ..Work::default()
-        };
+        let work = signaled_write(&pair, 1, 0, 8);
         pair.post(1, 0, work);
-        pair.run(10_000, &mut all, |pair| pair.completions[1].len() == 1);
-        pair.now() - begin
+        completed_at(&mut pair, 1, 1).1
     };
     // The first one misses.
     let (_, alone, beside) = (timed(0), timed(0), timed(5));

@@ -1,11 +1,10 @@
 //! Packets that are withdrawn while their payload is still to come (rtl/nic/transmit_slots.sv): their slots are free
 //! only once it has come, and packets of other QPs beside them are sent as they are.
 
-use crate::fixture::{MTU, SOURCE, Tested, good};
+use crate::fixture::{MTU, SOURCE, Tested, good, signaled_write};
 use xoff_sim::host::Stalled;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::wire::Syndrome;
 use xoff_sim::wire::frame::ParsedFrame;
@@ -38,15 +37,7 @@ fn slots_of_withdrawn_packets_come_back() {
         }
         for index in 0..QPS {
             let place = 0x2_0000 * u64::from(index);
-            let work = Work {
-                kind: WorkKind::WRITE,
-                signaled: true,
-                length: PACKETS * MTU,
-                local_va: SOURCE + place,
-                remote_va: REGION + place,
-                remote_key: pair.key[1],
-                ..Work::default()
-            };
+            let work = signaled_write(&pair, 0, place, PACKETS * MTU);
             pair.post(0, index, work);
         }
         let mut draw = SplitMix::new(seed);
