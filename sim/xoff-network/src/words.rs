@@ -64,6 +64,14 @@ pub fn count(number: u64, one: &str, several: &str) -> String {
     }
 }
 
+/// All of so many things: `the only frame`, `all 12,345 frames`.
+pub fn all(number: u64, one: &str, several: &str) -> String {
+    match number {
+        1 => format!("the only {one}"),
+        _ => format!("all {}", count(number, one, several)),
+    }
+}
+
 /// A whole number with its thousands apart.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -1,7 +1,5 @@
 //! Text graphics: bars, sparklines, numbers of things.
 
-use xoff_network::words::grouped;
-
 /// Eighths of a character cell, growing to the right.
 const BAR: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 /// Eighths of a character cell, growing upwards.
@@ -35,23 +33,6 @@ fn scale(value: u64, most: u64, full: u64) -> u64 {
     (scaled as u64).clamp(1, full)
 }
 
-/// Formats a number of things: `1 frame`, `1,234 frames`.
-pub fn counted(number: u64, thing: &str) -> String {
-    format!(
-        "{} {thing}{}",
-        grouped(number),
-        if number == 1 { "" } else { "s" }
-    )
-}
-
-/// Formats what a verdict is about: `the only frame`, `all 1,234 frames`.
-pub fn all(number: u64, thing: &str) -> String {
-    match number {
-        1 => format!("the only {thing}"),
-        _ => format!("all {}", counted(number, thing)),
-    }
-}
-
 /// Formats a time span in a suitable unit with three digits: `1.23 ms`.
 pub fn span(ns: u64) -> String {
     let (value, unit) = match ns {
@@ -70,6 +51,8 @@ pub fn span(ns: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use xoff_network::words::grouped;
+
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ mod arguments;
 pub mod compare;
 mod conversation;
 pub mod details;
-pub(crate) mod draw;
+mod draw;
 mod range;
 mod seen;
 mod segment;
@@ -19,6 +19,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use indicatif::ProgressBar;
+use xoff_network::words::{all, count};
 use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
 use xoff_waves::capture::{Filled, Link, Reader, Record};
 
@@ -290,12 +291,12 @@ impl Decoder {
                 0 => writeln!(
                     streams.err,
                     "{names} agree about {}",
-                    draw::all(self.compared, "frame")
+                    all(self.compared, "frame", "frames")
                 )?,
-                count => writeln!(
+                differing => writeln!(
                     streams.err,
-                    "{names} differ about {count} of {}",
-                    draw::counted(self.compared, "frame")
+                    "{names} differ about {differing} of {}",
+                    count(self.compared, "frame", "frames")
                 )?,
             }
         }

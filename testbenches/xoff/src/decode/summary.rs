@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use xoff_network::words::grouped;
+use xoff_network::words::{count, grouped};
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::Verdict;
 use xoff_waves::capture::Interface;
 
 use super::conversation::{Conversations, Flow, Tap, Traffic};
-use super::draw::{bar, counted, span, sparkline};
+use super::draw::{bar, span, sparkline};
 use super::seen::{Class, Seen};
 use super::table::{class_ink, operation_ink_of, port_name};
 use super::tally::Tally;
@@ -86,8 +86,8 @@ impl Summary {
             out,
             "{}  {}, {}, {}",
             heading(title),
-            counted(tally.frames, "frame"),
-            counted(tally.bytes, "byte"),
+            count(tally.frames, "frame", "frames"),
+            count(tally.bytes, "byte", "bytes"),
             span(self.timeline.span_ns())
         )?;
         if tally.frames == 0 {
@@ -188,7 +188,7 @@ impl Summary {
         if damaged > 0 {
             let text = format!(
                 "{} with a bad ICRC: QP and PSN cannot be believed",
-                counted(damaged, "frame")
+                count(damaged, "frame", "frames")
             );
             writeln!(out, "  {}", paint.paint(Ink::Bad, text))?;
         }

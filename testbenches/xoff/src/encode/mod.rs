@@ -11,6 +11,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use xoff_network::words::{all, count};
 use xoff_sim::protocol::Descriptor;
 
 pub use arguments::{EncodeArgs, FrameFormat};
@@ -21,7 +22,6 @@ use self::jsonl::{Item, LineError};
 use self::output::Frames;
 use crate::Outcome;
 use crate::codec::{self, Codec, EngineArgs, FrameBuilder};
-use crate::decode::draw::{all, counted};
 use crate::row::Row;
 use crate::terminal::Streams;
 use crate::text_file;
@@ -127,12 +127,12 @@ fn encode(
             0 => writeln!(
                 session.err,
                 "{names} agree about {}",
-                all(session.built, "packet")
+                all(session.built, "packet", "packets")
             )?,
-            count => writeln!(
+            differing => writeln!(
                 session.err,
-                "{names} differ about {count} of {}",
-                counted(session.built, "packet")
+                "{names} differ about {differing} of {}",
+                count(session.built, "packet", "packets")
             )?,
         }
     }
