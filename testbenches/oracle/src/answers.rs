@@ -55,8 +55,8 @@ pub struct Answers {
     rnrs: BTreeMap<u64, u32>,
     /// The packet that a NAK has refused, which ends the QP.
     pub fatal: Option<u64>,
-    /// Packets before this one may be accepted although one is refused.
-    accepted: u64,
+    /// Packets from this one on are not accepted, since one is refused.
+    barred: u64,
 }
 
 impl Answers {
@@ -74,7 +74,7 @@ impl Answers {
             told: BTreeMap::new(),
             rnrs: BTreeMap::new(),
             fatal: None,
-            accepted: 0,
+            barred: u64::MAX,
         }
     }
 
@@ -93,7 +93,7 @@ impl Answers {
     /// Whether a packet may have been accepted: in front of a refused one, and behind a READ that cannot be read, which
     /// is found when its data is wanted, what had arrived until then.
     pub fn may_accept(&self, number: u64) -> bool {
-        number < self.could && (self.fatal.is_none() || number < self.accepted)
+        number < self.could.min(self.barred)
     }
 
     /// Whether an answer may name this PSN: the packet before the first, one that arrived, or the next.
@@ -278,7 +278,7 @@ impl Answers {
             })?;
         }
         self.fatal = Some(next);
-        self.accepted = if reads { self.could } else { next };
+        self.barred = if reads { self.could } else { next };
         Ok(())
     }
 }
