@@ -204,6 +204,10 @@ impl Auditor {
                 classes(used),
             );
         }
+        // Kmin and Kmax are those of the fastest port.
+        let rates = config.ports.iter().map(|port| port.rate);
+        let fastest = rates.min_by_key(|rate| rate.byte_time());
+        let at = |red: RedConfig| fastest.map_or(red, |rate| red.at(rate));
         for class in (0..8_u8).filter(|class| used >> class & 1 == 1) {
             let buffer = switch.buffer().of_priority(class);
             if let Some(xoff) = wanted.xoff {
@@ -218,9 +222,6 @@ impl Auditor {
                 compare(setting, bytes(offset), bytes(buffer.xon_offset));
             }
             if let Some(ecn) = &wanted.ecn {
-                let fastest = config.ports.iter().map(|port| port.rate);
-                let fastest = fastest.min_by_key(|rate| rate.byte_time());
-                let at = |red: RedConfig| fastest.map_or(red, |rate| red.at(rate));
                 let used = config.red[usize::from(class)].map(at);
                 compare(
                     format!("ecn of class {class}"),

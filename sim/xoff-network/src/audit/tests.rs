@@ -5,7 +5,7 @@ use crate::scenario::event::{Action, Event, Set};
 use crate::scenario::switch::{Curve, Ecn};
 use crate::scenario::{FlowSettings, WantedHost, WantedSwitch};
 use crate::{Endpoints, Run};
-use xoff_sim::time::{ByteCount, Duration, Length};
+use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 
 /// Two hosts at a ToR each, and a leaf, all as wanted.
 fn scenario() -> Scenario {
@@ -70,6 +70,14 @@ fn at_the_start<const N: usize>(texts: [&str; N]) -> Vec<(String, u64)> {
 #[test]
 fn what_is_as_wanted_is_no_finding() {
     assert_eq!(findings(&scenario()), []);
+    // The defaults at 100 Gb/s.
+    let faster = changed(|it| {
+        it.host.rate = LineRate::G100;
+        let ecn = it.audit.as_mut().unwrap().switch.ecn.as_mut().unwrap();
+        ecn.kmin = Some(ByteCount::new(12_500));
+        ecn.kmax = Some(ByteCount::new(500_000));
+    });
+    assert_eq!(faster, []);
     // What nobody wants is not compared.
     let nothing = changed(|it| {
         it.switches[0].xoff = Limit::Alpha { num: 1, den: 64 };

@@ -424,7 +424,7 @@ mod tests {
     use xoff_network::metrics::Recorder;
     use xoff_network::scenario::switch::Ecn;
     use xoff_network::scenario::{FlowSettings, NicKind};
-    use xoff_sim::time::{ByteCount, Duration, Length};
+    use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 
     /// Two hosts send to a third; the switch pauses them at 8 kB and marks above 10 kB; one packet of `a` is lost.
     fn incast() -> Scenario {
@@ -499,6 +499,19 @@ mod tests {
         assert_eq!(levels("Fullest ingress queue"), ingress);
         let egress = [("Kmax".into(), 10_000.0), ("Kmin".into(), 5_000.0)];
         assert_eq!(levels("Longest queue"), egress);
+    }
+
+    #[test]
+    fn defaults_of_kmin_and_kmax_are_those_of_the_rate() {
+        let mut scenario = incast();
+        scenario.host.rate = LineRate::G100;
+        scenario.switches[0].ecn = Some(Ecn::default());
+        let levels = ecn_levels(&scenario).into_iter();
+        let levels: Vec<_> = levels.map(|level| (level.name, level.value)).collect();
+        assert_eq!(
+            levels,
+            [("Kmax".into(), 500_000.0), ("Kmin".into(), 12_500.0)]
+        );
     }
 
     #[test]

@@ -81,6 +81,11 @@ fn settings_that_contradict_each_other_are_said() {
             ),
             "switches.t.ecn.kmin: 12 KB is not below XOFF, 11.718 KB: class 3 pauses before a packet is marked",
         ),
+        // Ten times the 5 KB of 40 Gb/s.
+        (
+            format!("host.rate = \"400 Gb/s\"\nhost.dcqcn = {{}}\n{low}ecn = {{}}"),
+            "switches.t.ecn.kmin: 50 KB is not below XOFF, 24 KB: class 3 pauses before a packet is marked",
+        ),
         (
             format!("{low}ecn = {{}}"),
             "switches.t.ecn: packets are marked, and no sender reacts: host.dcqcn is off",
