@@ -139,7 +139,10 @@ def setting(key, value):
 def shown_by(xoff, name, settings):
     """The scenario as a table: its file, or, with settings, all keys of a run."""
     command = [xoff, "show", name, *with_set(settings)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        sys.exit(f"claims: --xoff {xoff}: {error.strerror}; expected the program, such as target/release/xoff")
     if done.returncode:
         sys.exit(f"claims: {' '.join(map(str, command))}\n{done.stderr}")
     return tomllib.loads(done.stdout)
@@ -197,11 +200,12 @@ def main():
     parser.add_argument("--limit", type=int, default=300, help="seconds that a run may take")
     parser.add_argument("scenario", nargs="*", help="such as deadlock, or deadlock[cured]")
     arguments = parser.parse_args()
-    bad = 0
+    bad, changes = 0, 0
     with ThreadPoolExecutor(arguments.jobs or os.cpu_count()) as pool:
         for name, which in list(chosen(arguments.xoff, arguments.scenario)):
             variant = Variant(arguments.xoff, name, which, arguments)
             runs, counts = list(variant.runs()), {}
+            changes += len(runs) - 1
             print(variant.title, flush=True)
             answers = pool.map(lambda run: verdict(arguments, variant, run[1]), runs)
             for (change, _), (word, text) in zip(runs, answers):
@@ -209,6 +213,8 @@ def main():
                 bad += change == "unchanged" and word != "holds"
                 counts[word] = counts.get(word, 0) + (change != "unchanged")
             print(f"  {variant.title}: " + ", ".join(f"{count} {word}" for word, count in counts.items()), flush=True)
+    if not changes:
+        sys.exit("claims: no parameter to change; `xoff show SCENARIO --set host.nic=model` has the keys of a run")
     sys.exit(bad > 0)
 
 

@@ -10,8 +10,8 @@
 // - Reports from the first cycle of a sweep on count for the next sweep of the group.
 // - A deadline that was removed meanwhile costs an early sweep; a deadline that is not reported is lost.
 // - A group without a deadline is swept after 2^46 cycles, because no stored time may be farther ahead or behind.
-// - `idle_o`: no sweep, no report in the pipeline, and the least deadline has not come. Until a report comes or
-//   `now_i` reaches `wake_o`, nothing changes.
+// - `idle_o`: no sweep, no report in the pipeline, no least deadline that is made anew, and it has not come. Until a
+//   report comes or `now_i` reaches `wake_o`, nothing changes.
 // - One register has the least deadline of all groups (`wake_o`); before it has come, no group is looked at. A sweep
 //   leaves it behind, and it is made anew when no group is due.
 //
