@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::fixture::{MTU, SOURCE, Tested, post, signaled_write};
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
+use xoff_sim::nic::Region;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
@@ -240,6 +241,50 @@ fn a_region_that_is_registered_again_is_forgotten() {
     );
     write(&mut pair, 0, 0, 8);
     assert_eq!(completed(&mut pair, 1).0, [Status::RemoteAccess]);
+}
+
+/// Translation is turned off and on again between lives of QPs, and what was received meanwhile leaves nothing behind:
+/// more READs and WRITEs than wait in any queue of receive.
+#[test]
+fn translation_is_turned_off_and_on_again() {
+    let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
+    let on = pair.read(1, reg::TRANSLATION).unwrap();
+    let readable = Region {
+        remote_write: false,
+        ..REGIONS[0].1
+    };
+    for (word, missed) in [(0, 0), (on, 8)] {
+        (0..2).for_each(|side| pair.close(side, 0).unwrap());
+        pair.write(1, reg::TRANSLATION, word).unwrap();
+        for (index, region) in REGIONS {
+            pair.update(1, |host| host.driver_mut().register(*index, region));
+        }
+        pair.let_read(1, 7, &readable).unwrap();
+        let settings = |side, index| {
+            let mut setup = qp(side, index);
+            setup.requester.timeout = 0;
+            setup
+        };
+        pair.reopen(&[0], &settings);
+        for _ in 0..10 {
+            let read = Work {
+                kind: WorkKind::READ,
+                local_va: REGION,
+                local_key: pair.key[0],
+                remote_key: readable.key(7),
+                ..signaled_write(&pair, 0, 0, 8)
+            };
+            for work in [read; 20] {
+                pair.post(0, 0, work);
+            }
+            write(&mut pair, 0, 0, 8);
+            assert_eq!(completed(&mut pair, 21).0, [Status::Success; 21]);
+        }
+        let before = counted(&mut pair).1;
+        (1..9).for_each(|page| write(&mut pair, 0, page * PAGE, 8));
+        assert_eq!(completed(&mut pair, 8).0, [Status::Success; 8]);
+        assert_eq!(counted(&mut pair).1 - before, missed);
+    }
 }
 
 /// What is read of the table that a region had is not kept when it comes.
