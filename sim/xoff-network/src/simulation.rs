@@ -10,6 +10,7 @@ use xoff_sim::kernel::{
 };
 use xoff_sim::link::{FaultInjector, FirstPsn, Link};
 use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
+use xoff_sim::protocol::gbn::requester::selective::Selective;
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::switch::forwarding::ForwardingConfig;
@@ -1147,5 +1148,9 @@ fn qp_pair(
             restart,
         },
         responder_psn: psn[1 - side],
+        selective: (flow.recovery == Recovery::Selective).then_some(Selective {
+            few_timeout: flow.few_timeout,
+            packets: flow.window,
+        }),
     })
 }

@@ -145,6 +145,7 @@ impl Verbs {
                 restart: false,
             },
             responder_psn: remote.psn,
+            selective: None,
         };
         self.bench.connect(index, &settings)
     }

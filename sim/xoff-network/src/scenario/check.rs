@@ -206,6 +206,7 @@ impl Scenario {
             found.extend(self.check_qps(&flows, &series));
             found.extend(self.check_versions(&flows));
             found.extend(self.check_tcp(&flows));
+            found.extend(self.check_selective(&flows));
             found.extend(self.check_reached(&flows));
             found.extend(self.check_events_of_flows(&series));
             if timed {
@@ -673,6 +674,7 @@ impl Scenario {
             ("ttl", flow.ttl.into(), 1, 255, ""),
             ("window", flow.window.into(), 1, 1 << 22, "packets"),
             ("timeout", flow.timeout.into(), 0, 31, ""),
+            ("few_timeout", flow.few_timeout.into(), 0, 31, ""),
             ("retries", flow.retries.into(), 0, 7, ""),
             ("rnr_retries", flow.rnr_retries.into(), 0, 7, ""),
         ];
@@ -709,6 +711,7 @@ impl Scenario {
         }
         found.extend(working_set);
         found.extend(mixed);
+        found.extend(Self::check_few_timeout(flow));
         let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         match (&flow.ns3, &flow.sizes) {
             (Some(_), Some(_)) => {

@@ -86,6 +86,7 @@ fn rdma_only(flow: &FlowSettings) -> Vec<Issue> {
         ("window", flow.window != plain.window),
         ("ack_every", flow.ack_every != plain.ack_every),
         ("timeout", flow.timeout != plain.timeout),
+        ("few_timeout", flow.few_timeout != plain.few_timeout),
         ("retries", flow.retries != plain.retries),
         ("nak_retry", flow.nak_retry != plain.nak_retry),
         ("rnr_retries", flow.rnr_retries != plain.rnr_retries),

@@ -89,6 +89,9 @@ pub enum Recovery {
     /// With the first packet of the message.
     #[serde(rename = "go-back-0")]
     GoBack0,
+    /// Only what is missing is sent again, and the receiver keeps what is behind it (IRN, SIGCOMM 2018). Model NICs have
+    /// it, for SENDs and WRITEs.
+    Selective,
 }
 
 /// Which hosts of two groups are the ends of flows.
@@ -266,6 +269,9 @@ pub struct FlowSettings {
     /// Code t of the retransmission timeout, 4.096 µs · 2^t, 0 to 31; 0: off.
     #[serde(default = "timeout")]
     pub timeout: u8,
+    /// With `recovery = "selective"`: the same while fewer than three packets are not acknowledged; 0: `timeout`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub few_timeout: u8,
     /// Timeouts and sequence NAKs in a row, without an ACK of something new between them, before the QP fails, 0 to 7.
     #[serde(default = "seven")]
     pub retries: u8,
@@ -277,6 +283,9 @@ pub struct FlowSettings {
     pub rnr_retries: u8,
 }
 
+const fn is_zero(code: &u8) -> bool {
+    *code == 0
+}
 const fn single() -> u32 {
     1
 }
@@ -359,6 +368,7 @@ impl FlowSettings {
             window: window(),
             ack_every: ack_every(),
             timeout: timeout(),
+            few_timeout: 0,
             retries: seven(),
             nak_retry: yes(),
             rnr_retries: seven(),

@@ -25,12 +25,13 @@
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | `notes` | what is not refused but may not be intended |
-//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_tcp`: those of TCP hosts |
+//! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_selective`, `check_tcp`: those of flows that repeat selectively, and of TCP hosts |
 
 pub mod audit;
 pub mod check;
 mod check_depend;
 mod check_events;
+mod check_selective;
 mod check_tcp;
 pub mod clos;
 pub mod connection;

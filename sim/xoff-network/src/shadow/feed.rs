@@ -410,5 +410,6 @@ fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSett
             restart: false,
         },
         responder_psn: connection.first_psn,
+        selective: None,
     }
 }

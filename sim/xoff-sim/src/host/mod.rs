@@ -790,8 +790,18 @@ impl Host {
 
     /// Takes a DMA write: a beat, or a whole packet.
     pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
-        self.pcie
-            .written(now, bytes.len(), bytes.len().div_ceil(self.width) as u64);
+        self.occupy(now, bytes.len());
+        self.place(now, va, bytes);
+    }
+
+    /// Keeps the bus busy for as long as a DMA write of so many bytes takes.
+    pub fn occupy(&mut self, now: Cycles, bytes: usize) {
+        let beats = bytes.div_ceil(self.width) as u64;
+        self.pcie.written(now, bytes, beats);
+    }
+
+    /// Has what crossed the bus in memory.
+    pub fn place(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
         if let Some(overlay) = self.overlay.as_mut().filter(|it| it.whole) {
             overlay.write(va, bytes);
         }

@@ -280,6 +280,7 @@ mod tests {
             requester_psn: Psn::wrapping(1),
             responder: ResponderConfig::default(),
             responder_psn: Psn::wrapping(2),
+            selective: None,
         }
     }
 

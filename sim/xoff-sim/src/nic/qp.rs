@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::protocol::gbn::requester::selective::Selective;
 use crate::protocol::gbn::{RequesterConfig, ResponderConfig};
 use crate::wire::{MacAddr, Psn};
 
@@ -64,6 +65,8 @@ pub struct QpSettings {
     pub responder: ResponderConfig,
     /// The first PSN that the responder expects.
     pub responder_psn: Psn,
+    /// Selective repeat in place of go-back-N, at both ends. Only model NICs have it, for SENDs and WRITEs.
+    pub selective: Option<Selective>,
 }
 
 impl QpSettings {

@@ -558,6 +558,7 @@ fn qp(own: u8, peer: u8, peer_qpn: u32) -> QpSettings {
         requester_psn: Psn::wrapping(1),
         responder: ResponderConfig::default(),
         responder_psn: Psn::wrapping(1),
+        selective: None,
     }
 }
 

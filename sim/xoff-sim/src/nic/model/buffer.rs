@@ -51,14 +51,41 @@ pub(super) struct Room {
     pub(super) beats: u32,
 }
 
+impl Room {
+    /// The room of a packet that has left the buffer already.
+    pub(super) const fn freed(self) -> Self {
+        Self {
+            bytes: 0,
+            beats: 0,
+            ..self
+        }
+    }
+
+    /// Whether its packet has left the buffer already.
+    pub(super) const fn is_freed(self) -> bool {
+        self.bytes == 0
+    }
+}
+
+/// A DMA write.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Write {
+    /// Of a payload to an address.
+    Whole(u64, Bytes),
+    /// Of the bytes of a packet that is ahead of a missing one. They are in memory with the missing one.
+    Ahead(usize),
+    /// To an address of a payload that has crossed PCIe before.
+    Placed(u64, Bytes),
+}
+
 /// The work that remains after a step of the responder.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Job {
     /// Earliest cycle.
     pub(super) from: u64,
     pub(super) qp: u16,
-    /// The address and the payload to be written, if any.
-    pub(super) write: Option<(u64, Bytes)>,
+    /// What is to be written, if anything.
+    pub(super) write: Option<Write>,
     pub(super) completion: Option<Completion>,
     /// The READ or atomic that may be answered then.
     pub(super) asked: Option<Accepted>,
@@ -150,7 +177,8 @@ impl ReceiveBuffer {
                 self.jobs.front().into_iter().for_each(prefetch_one);
             }
             _ => {
-                if let Some((_, payload)) = self.jobs.front().and_then(|job| job.write.as_ref()) {
+                let write = self.jobs.front().and_then(|job| job.write.as_ref());
+                if let Some(Write::Whole(_, payload) | Write::Placed(_, payload)) = write {
                     prefetch(payload);
                 }
             }
@@ -289,8 +317,8 @@ impl ReceiveBuffer {
         self.jobs.front().map_or(NEVER, |job| {
             let from = job.from.max(self.next_job);
             match job.write {
-                Some(_) => from.max(host.write_free().0),
-                None => from,
+                Some(Write::Whole(..) | Write::Ahead(_)) => from.max(host.write_free().0),
+                Some(Write::Placed(..)) | None => from,
             }
         })
     }
@@ -301,9 +329,23 @@ impl ReceiveBuffer {
             return None;
         }
         if self.writing.is_none() {
-            if let Some((va, payload)) = &self.jobs.front()?.write {
-                host.write(Cycles(now), *va, payload);
-                let beats = (payload.len() as u64).div_ceil(self.data_bytes).max(1);
+            let crossing = match &self.jobs.front()?.write {
+                Some(Write::Whole(va, payload)) => {
+                    host.write(Cycles(now), *va, payload);
+                    Some(payload.len())
+                }
+                Some(Write::Ahead(bytes)) => {
+                    host.occupy(Cycles(now), *bytes);
+                    Some(*bytes)
+                }
+                Some(Write::Placed(va, payload)) => {
+                    host.place(Cycles(now), *va, payload);
+                    None
+                }
+                None => None,
+            };
+            if let Some(bytes) = crossing {
+                let beats = (bytes as u64).div_ceil(self.data_bytes).max(1);
                 // The bus is busy after the last beat for as long as after each of the others.
                 let busy = host.write_free().0.saturating_sub(now);
                 self.writing = Some(now + busy - (busy / beats).max(1));

@@ -10,8 +10,8 @@ use crate::protocol::gbn::requester::reading::Returned;
 use crate::protocol::parse;
 use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
-    BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, MacAddr,
-    Opcode, Psn, Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
+    AethRepr, BthRepr, EtherType, EthernetRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr,
+    MacAddr, Msn, Opcode, Psn, Syndrome, UDP_PORT_ROCE, UdpRepr, VlanTagRepr,
 };
 
 /// The fields of a packet that identify its QP and its class.
@@ -50,7 +50,7 @@ pub(super) enum Classified {
     /// A READ response or the response of an atomic, with its payload or the original, little-endian.
     Response(Addressed, Returned, Bytes),
     /// An ACK or NAK.
-    Answer(Addressed, Psn, Syndrome),
+    Answer(Addressed, Psn, AethRepr),
     /// A request. `access` is not filled in yet.
     Request(Addressed, Arrival, Bytes),
 }
@@ -140,7 +140,7 @@ fn packet(frame: &ParsedFrame) -> Option<Classified> {
         return Some(Classified::Dropped(reg::DROP_SERVICE));
     }
     Some(match bth.opcode {
-        Opcode::RC_ACK => Classified::Answer(addressed, bth.psn, ext.aeth?.syndrome),
+        Opcode::RC_ACK => Classified::Answer(addressed, bth.psn, ext.aeth?),
         Opcode::RC_READ_RESP_FIRST
         | Opcode::RC_READ_RESP_MIDDLE
         | Opcode::RC_READ_RESP_LAST
@@ -303,7 +303,11 @@ fn usual(frame: &Bytes) -> Option<Classified> {
     let psn = Psn::wrapping(word(8)?);
     let ext = packet.get(ext_at..ext_at + ext_bytes)?;
     if opcode == Opcode::RC_ACK {
-        return Some(Classified::Answer(addressed, psn, Syndrome(ext[0])));
+        let aeth = AethRepr {
+            syndrome: Syndrome(ext[0]),
+            msn: Msn::default().advance(u32::from_be_bytes(bytes(ext, 0)?)),
+        };
+        return Some(Classified::Answer(addressed, psn, aeth));
     }
     let payload_bytes = match too_long {
         true => TOO_LONG,

@@ -10,6 +10,7 @@
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
 //! | `transmit`, `answers`, `slots`, `reads`, `turns`, `qp_set` | grants, what waits for the wire, arbitration |
 //! | `responses` | READs and atomics |
+//! | `selective` | packets ahead of a missing one, of QPs that repeat selectively |
 //! | `translating` | page tables and their cache |
 //! | `pauses`, `pacing` | PFC, PAUSE and watchdog; DCQCN |
 //! | [`mod@pair`] | two such NICs at a cable, for tests |
@@ -30,6 +31,7 @@ use self::path::Path;
 use self::pauses::Pauses;
 use self::qp_set::QpSet;
 use self::responses::Responses;
+use self::selective::Ahead;
 use self::slots::Slots;
 use self::translating::Translating;
 use self::turns::Turns;
@@ -68,6 +70,7 @@ mod qp_set;
 mod reads;
 mod receive;
 mod responses;
+mod selective;
 mod slots;
 #[cfg(test)]
 mod tests;
@@ -169,7 +172,7 @@ const fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// An open QP: what both directions need.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct OpenQp {
     path: Path,
     class: u8,
@@ -192,6 +195,8 @@ struct OpenQp {
     armed: bool,
     /// When such a packet left, the first after a start of the timer.
     left: Option<u64>,
+    /// What the responder keeps, if the QP repeats selectively.
+    ahead: Option<Box<Ahead>>,
 }
 
 /// The turns of QPs, wherever they wait for each other.
@@ -350,6 +355,8 @@ impl ModelNic {
         let path = Path::new(settings)
             .expect("addresses of one kind, two tags at most, a QP number of 24 bits");
         let (gone, _) = self.buffer.forget(index);
+        let ahead = self.qps[qp].as_ref().and_then(|open| open.ahead.as_ref());
+        let gone = gone + ahead.map_or(0, |ahead| ahead.len());
         self.counters.add(reg::NOT_READY_IN, gone);
         self.withdraw(self.cycle, index, |_| false);
         self.answers.discard(index);
@@ -366,6 +373,7 @@ impl ModelNic {
             locked_until: 0,
             armed: false,
             left: None,
+            ahead: (settings.selective).map(|selective| Box::new(Ahead::new(selective))),
         });
         self.classes = self
             .qps
@@ -379,6 +387,9 @@ impl ModelNic {
             psn: settings.requester_psn,
         };
         self.requester.event(qp, requester, Cycle(now), |_| ());
+        if let Some(selective) = settings.selective {
+            self.requester.qps[qp].repeat_selectively(selective);
+        }
         let responder = ResponderEvent::Open {
             configuration: settings.responder,
             psn: settings.responder_psn,
@@ -673,6 +684,7 @@ impl ModelNic {
     fn can_send(&self, index: usize) -> bool {
         let qp = &self.requester.qps[index];
         match &self.responses {
+            _ if qp.is_selective() => qp.sendable(),
             None => qp.context.sendable(),
             Some(responses) => qp.can_send(&responses.reading[index]),
         }

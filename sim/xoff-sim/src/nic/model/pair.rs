@@ -66,6 +66,7 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
             restart: false,
         },
         responder_psn: psn(peer),
+        selective: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::buffer::{Job, Received, Room, Waiting};
+use super::buffer::{Job, Received, Room, Waiting, Write};
 use super::classify::{Addressed, Classified, look};
 use super::slots::{Granted, Slot};
 use super::{ModelNic, latency};
@@ -18,7 +18,7 @@ use crate::protocol::gbn::{
 };
 use crate::protocol::pfc_rx::PfcRxEvent;
 use crate::time::Cycles;
-use crate::wire::{Psn, Syndrome};
+use crate::wire::{AethRepr, Psn, Syndrome};
 
 impl ModelNic {
     /// Looks up the QP of a frame and decides what becomes of the frame.
@@ -46,13 +46,17 @@ impl ModelNic {
                     reg::CNPS_IN
                 }
             },
-            Classified::Answer(to, psn, syndrome) => match self.owner(&to) {
+            Classified::Answer(to, psn, AethRepr { syndrome, msn }) => match self.owner(&to) {
                 Err(register) => register,
                 Ok(qp) if self.is_in_order(qp) => {
                     let received = Received::Answer(psn, syndrome);
                     return self.put(now, (qp, &to), received, Bytes::new(), frame.len());
                 }
                 Ok(qp) => {
+                    if syndrome == Syndrome::PSN_SEQUENCE_ERROR {
+                        let named = Psn::wrapping(msn.get());
+                        self.requester.qps[usize::from(qp)].arrived(named);
+                    }
                     let at = now + latency::ACKNOWLEDGE;
                     return self.acknowledge(at, qp, psn, syndrome, None);
                 }
@@ -255,15 +259,16 @@ impl ModelNic {
             }
         };
         let gone = translation.as_ref().is_some_and(|it| it.gone);
+        let selective = requester.qps[index].is_selective();
         let place = match responses {
-            Some(responses) => {
+            Some(responses) if !selective => {
                 let reading = (index, &mut responses.reading[index]);
                 let allowed = |place: &Place| {
                     !gone && memory.allows(place.key, place.va, place.bytes.into(), false)
                 };
                 requester.event_reading(reading, event, Cycle(now), allowed, act)
             }
-            None => {
+            _ => {
                 requester.event(index, event, Cycle(now), act);
                 None
             }
@@ -317,7 +322,7 @@ impl ModelNic {
         };
         if let Some(Waiting { payload, room, .. }) = waited {
             self.buffer.push(Job {
-                write: place.map(|place| (place.va, payload)),
+                write: place.map(|place| Write::Whole(place.va, payload)),
                 room: Some(room),
                 ..job.clone()
             });
@@ -344,6 +349,7 @@ impl ModelNic {
                 Some(asked) if self.responses.is_some() => {
                     self.ask(now, (qp, waiting.room), &arrival, asked);
                 }
+                _ if self.is_selective(qp) => self.take_selectively(now, arrival, waiting),
                 _ => {
                     let event = ResponderEvent::Packet(arrival);
                     self.responder_event(now, qp, event, Some(waiting));
@@ -398,6 +404,8 @@ impl ModelNic {
                 self.send_soon(now + latency::GRANT);
             }
         }
+        let ahead = self.qps[index].as_ref().and_then(|qp| qp.ahead.as_ref());
+        owed |= ahead.is_some_and(|ahead| ahead.owes());
         self.owed.set(index, owed);
         if owed {
             self.grant_soon(now + latency::GRANT);
@@ -450,8 +458,10 @@ impl ModelNic {
                 bytes,
             }) => {
                 if !gone && memory.allows(key, va, bytes.into(), remote) {
-                    let payload = request.as_ref().map(|request| request.payload.clone());
-                    job.write = Some(va).zip(payload);
+                    job.write = request.as_ref().map(|it| match it.room.is_freed() {
+                        false => Write::Whole(va, it.payload.clone()),
+                        true => Write::Placed(va, it.payload.clone()),
+                    });
                 } else {
                     counters.add(reg::LOCAL_ACCESS, 1);
                     unwritable = Some(remote);

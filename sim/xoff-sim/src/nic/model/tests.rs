@@ -16,6 +16,7 @@ mod flows;
 mod losses;
 mod pausing;
 mod reads;
+mod selective;
 mod switched;
 mod translating;
 

@@ -79,7 +79,10 @@ impl ModelNic {
         };
         let class = class_of(qp);
         self.grant_from = now + latency::GRANT_EVERY;
-        let response = self.responder_event(now, qp as u16, ResponderEvent::Grant, None);
+        let response = match self.next_named(now, qp as u16) {
+            None => self.responder_event(now, qp as u16, ResponderEvent::Grant, None),
+            named => named,
+        };
         if let Some((response, open)) = response.zip(self.qps[qp].as_ref()) {
             let frame = open.path.answer(&response);
             self.count(reg::ANSWERS_OUT);

@@ -8,8 +8,10 @@ use crate::protocol::Cycle;
 use crate::wire::{NakCode, Psn, RnrTimer, Syndrome, SyndromeMeaning};
 
 pub mod reading;
+pub mod selective;
 
 use reading::{AskedReads, Returned};
+use selective::Scoreboard;
 
 /// The largest window. 0 and larger values stand for it.
 const WINDOW_MAX: u32 = 1 << 22;
@@ -289,6 +291,8 @@ pub struct RequesterQp {
     pub context: RequesterContext,
     ring: Vec<Posted>,
     times: Times,
+    /// What has arrived, if the QP repeats selectively.
+    scoreboard: Option<Box<Scoreboard>>,
 }
 
 impl RequesterQp {
@@ -298,6 +302,7 @@ impl RequesterQp {
             context: RequesterContext::default(),
             ring: vec![Posted::default(); slots],
             times,
+            scoreboard: None,
         }
     }
 
@@ -318,11 +323,11 @@ impl RequesterQp {
             RequesterEvent::Open { configuration, psn } => self.open(configuration, psn),
             RequesterEvent::Close => {
                 self.context = RequesterContext::default();
+                self.scoreboard = None;
                 RequesterNote::None.into()
             }
             RequesterEvent::Post(work) => self.post(work, work.kind.0 <= WorkKind::WRITE_IMM.0),
-            RequesterEvent::Send if self.context.sendable() => self.send(now),
-            RequesterEvent::Send => RequesterNote::Blocked.into(),
+            RequesterEvent::Send => self.send_next(now),
             RequesterEvent::Ack { psn, syndrome } if ready => self.answer(psn, syndrome, now),
             RequesterEvent::Ack { .. } | RequesterEvent::Response(_) | RequesterEvent::Other(_) => {
                 RequesterNote::Ignored.into()
@@ -348,6 +353,7 @@ impl RequesterQp {
             rnr_retries: configuration.rnr_retry,
             ..RequesterContext::default()
         };
+        self.scoreboard = None;
         RequesterNote::None.into()
     }
 
@@ -385,7 +391,13 @@ impl RequesterQp {
 
     /// The timeout T in cycles; `None` if the ACK timer is off.
     pub fn timeout(&self) -> Option<u64> {
-        self.times.timeout(self.context.configuration.timeout)
+        let context = &self.context;
+        let code = context.configuration.timeout;
+        let outstanding = context.next_psn.ahead_of(context.una_psn);
+        self.times.timeout(match &self.scoreboard {
+            None => code,
+            Some(board) => board.timeout(code, outstanding),
+        })
     }
 
     fn mtu(&self) -> u32 {
@@ -418,34 +430,38 @@ impl RequesterQp {
         }
     }
 
-    fn send(&mut self, now: Cycle) -> RequesterStep {
+    /// Sends what is missing, or the next packet.
+    fn send_next(&mut self, now: Cycle) -> RequesterStep {
+        let repeated = self.next_missing().and_then(|psn| self.repeat(psn, now));
+        match repeated {
+            Some(step) => step,
+            None if self.context.sendable() => self.send(now),
+            None => RequesterNote::Blocked.into(),
+        }
+    }
+
+    /// A packet of a work request.
+    fn request(&self, posted: &Posted, psn: Psn, ack_req: bool) -> Request {
         let mtu = self.mtu();
         let Posted {
             work,
             first,
             packets,
-        } = *self.posted(self.context.current);
-        let context = &mut self.context;
-        let psn = context.next_psn;
+        } = *posted;
         let i = psn.ahead_of(first) as u32;
         let (is_first, is_last) = (i == 0, i + 1 == packets);
-        let next = psn.advance(1);
-        let every = context.configuration.ack_every;
-        let ack_req = is_last
-            || every != 0 && u32::from(context.unasked) + 1 >= u32::from(every)
-            || context.window_full_at(next);
         let offset = u64::from(i) * u64::from(mtu);
         let payload_bytes = match is_last {
             true => work.length - i * mtu,
             false => mtu,
         };
         let reth = work.kind.writes() && is_first;
-        let request = Request {
+        Request {
             opcode: work.kind.opcode(is_first, is_last),
             psn,
             ack_req,
             solicited: work.solicited && is_last,
-            again: psn.ahead_of(context.top_psn) < 0,
+            again: psn.ahead_of(self.context.top_psn) < 0,
             payload_bytes: payload_bytes as u16,
             local_va: work.local_va.wrapping_add(offset),
             local_key: work.local_key,
@@ -458,7 +474,21 @@ impl RequesterQp {
             },
             swap_add: 0,
             compare: 0,
-        };
+        }
+    }
+
+    fn send(&mut self, now: Cycle) -> RequesterStep {
+        let posted = *self.posted(self.context.current);
+        let context = &self.context;
+        let psn = context.next_psn;
+        let next = psn.advance(1);
+        let is_last = psn == posted.last();
+        let every = context.configuration.ack_every;
+        let ack_req = is_last
+            || every != 0 && u32::from(context.unasked) + 1 >= u32::from(every)
+            || context.window_full_at(next);
+        let request = self.request(&posted, psn, ack_req);
+        let context = &mut self.context;
         context.next_psn = next;
         if next.ahead_of(context.top_psn) > 0 {
             context.top_psn = next;
@@ -483,7 +513,7 @@ impl RequesterQp {
 
     /// Starts the ACK timer, unless the timeout is off.
     fn start_ack_timer(&mut self, now: Cycle) {
-        if let Some(cycles) = self.times.timeout(self.context.configuration.timeout) {
+        if let Some(cycles) = self.timeout() {
             self.context.timer_runs = true;
             self.context.deadline = Cycle(now.0 + cycles);
         }
@@ -528,6 +558,9 @@ impl RequesterQp {
                 }
             }
             SyndromeMeaning::RnrNak(timer) => self.not_ready(timer, now),
+            SyndromeMeaning::Nak(NakCode::PsnSequenceError) if self.is_selective() => {
+                RequesterNote::Nak
+            }
             SyndromeMeaning::Nak(NakCode::PsnSequenceError) => {
                 if self.context.configuration.nak_retry {
                     self.use_up_retry(RequesterNote::Nak)
@@ -577,6 +610,9 @@ impl RequesterQp {
     fn acknowledge(&mut self, psn: Psn, now: Cycle) {
         let context = &mut self.context;
         let una = psn.advance(1);
+        if let Some(board) = &mut self.scoreboard {
+            board.acknowledged(una.ahead_of(context.una_psn).max(0) as usize, una);
+        }
         context.una_psn = una;
         context.retries = context.configuration.retry;
         context.rnr_retries = context.configuration.rnr_retry;
@@ -621,7 +657,10 @@ impl RequesterQp {
             return RequesterNote::Exhausted;
         }
         self.context.retries -= 1;
-        self.rewind();
+        match &mut self.scoreboard {
+            Some(board) => board.timed_out(self.context.una_psn, self.context.next_psn),
+            None => self.rewind(),
+        }
         note
     }
 
@@ -671,6 +710,9 @@ impl RequesterQp {
                 context.una_psn = posted.first;
             }
             context.next_psn = context.una_psn;
+            if let Some(board) = &mut self.scoreboard {
+                board.go_back(context.una_psn);
+            }
             context.asked_psn = context.next_psn;
             context.unasked = 0;
             context.asking.go_back();

@@ -121,6 +121,7 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
             restart: false,
         },
         responder_psn: psn(1 - side),
+        selective: None,
     }
 }
 

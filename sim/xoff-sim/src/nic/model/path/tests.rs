@@ -33,6 +33,7 @@ prop_compose! {
             requester_psn: Psn::default(),
             responder: ResponderConfig::default(),
             responder_psn: Psn::default(),
+            selective: None,
         }
     }
 }

@@ -164,7 +164,7 @@ impl RequesterContext {
 
 impl RequesterQp {
     /// Work requests from one index of the ring to another.
-    fn between(&self, from: u8, to: u8) -> impl Iterator<Item = &Posted> {
+    pub(super) fn between(&self, from: u8, to: u8) -> impl Iterator<Item = &Posted> {
         (0..to.wrapping_sub(from)).map(move |place| self.posted(from.wrapping_add(place)))
     }
 
