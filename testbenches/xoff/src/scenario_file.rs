@@ -15,7 +15,7 @@ use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
 
 /// Built-in scenarios: name and text.
-pub const BUILT_IN: [(&str, &str); 24] = [
+pub const BUILT_IN: [(&str, &str); 25] = [
     ("pair", include_str!("../../scenarios/pair.toml")),
     ("livelock", include_str!("../../scenarios/livelock.toml")),
     ("incast", include_str!("../../scenarios/incast.toml")),
@@ -50,6 +50,7 @@ pub const BUILT_IN: [(&str, &str); 24] = [
         include_str!("../../scenarios/routing-loop.toml"),
     ),
     ("lossy", include_str!("../../scenarios/lossy.toml")),
+    ("irn", include_str!("../../scenarios/irn.toml")),
     (
         "dscp-vs-vlan",
         include_str!("../../scenarios/dscp-vs-vlan.toml"),

@@ -62,3 +62,59 @@ impl FlowSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use xoff_sim::time::Duration;
+
+    use super::*;
+    use crate::scenario::{Operation, TranslationSettings};
+    use crate::testing::pair;
+
+    fn wrong(nic: NicKind, change: impl FnOnce(&mut Scenario)) -> String {
+        let mut flow = FlowSettings::new("f", "a", "b");
+        flow.recovery = Recovery::Selective;
+        flow.few_timeout = 3;
+        let mut scenario = pair(nic, flow, Duration::from_ms(1));
+        change(&mut scenario);
+        let found = scenario.check();
+        found.map_or_else(|wrong| wrong.to_string(), |()| String::new())
+    }
+
+    #[test]
+    fn only_model_nics_repeat_selectively_and_only_sends_and_writes() {
+        assert_eq!(wrong(NicKind::Model, |_| ()), "");
+        assert_eq!(
+            wrong(NicKind::Rtl, |_| ()),
+            "flows.f.recovery: selective: the NIC of a goes back: nic = \"model\" repeats selectively"
+        );
+        assert_eq!(
+            wrong(NicKind::Model, |it| it.host.translation =
+                Some(TranslationSettings::default())),
+            "flows.f.recovery: selective: the NIC of a translates addresses, which goes with go-back-n"
+        );
+        let returning = "flows.f.recovery: selective: READs and atomics go back; SENDs and WRITEs do not have to";
+        assert_eq!(
+            wrong(NicKind::Model, |it| it.flows[0].operation = Operation::Read),
+            returning
+        );
+        let mix = [(Operation::Write, 3), (Operation::Read, 1)];
+        assert_eq!(
+            wrong(NicKind::Model, |it| it.flows[0].mix = Some(mix.into())),
+            returning
+        );
+    }
+
+    #[test]
+    fn the_second_timeout_is_of_selective_repeat() {
+        assert_eq!(
+            wrong(NicKind::Model, |it| it.flows[0].recovery =
+                Recovery::GoBackN),
+            "flows.f.few_timeout: goes with recovery = \"selective\""
+        );
+        assert_eq!(
+            wrong(NicKind::Model, |it| it.flows[0].few_timeout = 32),
+            "flows.f.few_timeout: 32: 0 to 31"
+        );
+    }
+}

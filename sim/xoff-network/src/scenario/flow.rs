@@ -138,8 +138,9 @@ pub struct FlowSettings {
     /// the folder of the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns3: Option<String>,
-    /// A distribution of flow sizes, lines of bytes and percentile: flows of one message begin at random (Poisson
-    /// arrivals) at each host of `from`, to random hosts of `to`; without these keys all hosts.
+    /// A distribution of flow sizes, a file with lines of bytes and percentile, or the name of one, `websearch` (DCTCP,
+    /// SIGCOMM 2010) or `irn` (IRN, SIGCOMM 2018): flows of one message begin at random (Poisson arrivals) at each host
+    /// of `from`, to random hosts of `to`; without these keys all hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<String>,
     /// With `sizes`: how many bytes the flows of a host have, as a part of its line rate, above 0 to 1. With `incast`:

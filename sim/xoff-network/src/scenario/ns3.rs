@@ -13,6 +13,8 @@ use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 use super::check::{Issue, Issues, MOST_HOSTS, RATES};
 use super::topology::{LEAST_DELAY, issue};
 
+mod known;
+
 /// Largest message, which is that of a work request: 2³¹ bytes.
 pub const MOST_BYTES: u64 = 1 << 31;
 /// Most bytes of a listed flow, which generators write for one that does not end: 10¹⁵, 2.8 hours at 800 Gb/s.

@@ -73,20 +73,17 @@ pub enum Stands {
     Holds,
     /// It differs, for the reason that is named.
     Differs,
-    /// Something is missing for a run.
-    NotBuilt,
     /// It does not hold, or it does although it is said to differ, or it differs by something else.
     Broken,
 }
 
 impl Stands {
-    const ALL: [Self; 4] = [Self::Holds, Self::Differs, Self::NotBuilt, Self::Broken];
+    const ALL: [Self; 3] = [Self::Holds, Self::Differs, Self::Broken];
 
     const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::Differs => "differs",
-            Self::NotBuilt => "not built",
             Self::Broken => "BROKEN",
         }
     }
@@ -95,7 +92,6 @@ impl Stands {
         match self {
             Self::Holds => Ink::Good,
             Self::Differs => Ink::Warning,
-            Self::NotBuilt => Ink::Dim,
             Self::Broken => Ink::Bad,
         }
     }
@@ -115,23 +111,21 @@ pub struct Row {
     /// How it stands.
     pub stands: Stands,
     /// The metric that was measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub metric: Option<String>,
+    pub metric: String,
     /// What was measured, as the metric has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
     /// The same in the unit of the claim, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ours: Option<String>,
-    /// Why it differs, what is missing, or why it is broken.
+    /// Why it differs, or why it is broken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// What else has to be known of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The command that makes the run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
+    pub command: String,
 }
 
 /// Holds claims against runs.
@@ -149,7 +143,7 @@ pub fn truth(
     if let Some(path) = &arguments.output {
         whole_file::check(path).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let runs: BTreeSet<RunOf> = chosen.iter().filter_map(Claim::run).collect();
+    let runs: BTreeSet<RunOf> = chosen.iter().map(Claim::run).collect();
     let mut measured = BTreeMap::new();
     let progress = match streams.progress {
         true => ProgressBar::new(runs.len() as u64).with_style(style()),
@@ -224,31 +218,12 @@ fn metrics(run: &RunOf, arguments: &TruthArgs, endpoints: &Endpoints) -> anyhow:
 
 /// Holds a claim against its run.
 fn row(claim: &Claim, measured: &BTreeMap<RunOf, Metrics>) -> anyhow::Result<Row> {
-    let mut row = Row {
-        id: claim.id.clone(),
-        source: claim.source.clone(),
-        claim: claim.claim.clone(),
-        paper: claim.paper.clone(),
-        stands: Stands::NotBuilt,
-        metric: None,
-        measured: None,
-        ours: None,
-        why: None,
-        note: claim.note.clone(),
-        command: None,
-    };
-    let (run, check) = match (claim.run(), claim.check()) {
-        (Some(run), Ok(check)) => (run, check),
-        (_, missing) => {
-            row.why = missing.err().map(str::to_owned);
-            return Ok(row);
-        }
-    };
+    let (run, check) = (claim.run(), claim.check());
     let metrics = &measured[&run];
     let holds = |expected: &Expectation| held(claim, expected, metrics);
     let (Check::Agrees(agrees) | Check::Differs(agrees, ..)) = check;
     let (agreed, value) = holds(agrees)?;
-    (row.stands, row.why) = match check {
+    let (stands, why) = match check {
         Check::Agrees(_) if agreed => (Stands::Holds, None),
         Check::Agrees(_) => (Stands::Broken, Some("it held until now".into())),
         Check::Differs(..) if agreed => {
@@ -263,14 +238,23 @@ fn row(claim: &Claim, measured: &BTreeMap<RunOf, Metrics>) -> anyhow::Result<Row
             ),
         },
     };
-    row.metric = Some(agrees.metric.clone());
-    row.measured = value;
-    row.ours = value.map(|value| {
+    let ours = value.map(|value| {
         let text = format!("{} {}", digits(value * claim.scale), claim.unit);
         text.trim_end().to_owned()
     });
-    row.command = Some(run.command());
-    Ok(row)
+    Ok(Row {
+        id: claim.id.clone(),
+        source: claim.source.clone(),
+        claim: claim.claim.clone(),
+        paper: claim.paper.clone(),
+        stands,
+        metric: agrees.metric.clone(),
+        measured: value,
+        ours,
+        why,
+        note: claim.note.clone(),
+        command: run.command(),
+    })
 }
 
 /// Whether a metric is as expected, and its value; that is `None` if nothing was measured.
@@ -310,17 +294,13 @@ fn print(rows: &[Row], streams: &mut Streams) -> anyhow::Result<()> {
         };
         below(&format!("{} ({})", row.claim, row.source), Ink::Plain)?;
         if let Some(why) = &row.why {
-            let why = match row.stands {
-                Stands::NotBuilt => format!("Missing: {why}."),
-                _ => why.clone(),
-            };
-            below(&why, row.stands.ink())?;
+            below(why, row.stands.ink())?;
         }
         if let Some(note) = &row.note {
             below(note, Ink::Dim)?;
         }
-        if let (Stands::Broken, Some(command)) = (row.stands, &row.command) {
-            below(command, Ink::Plain)?;
+        if row.stands == Stands::Broken {
+            below(&row.command, Ink::Plain)?;
         }
     }
     writeln!(streams.out, "\n{}", total(rows))?;
@@ -335,7 +315,6 @@ fn total(rows: &[Row]) -> String {
             let what = match stands {
                 Stands::Holds => "hold",
                 Stands::Differs => "differ for a reason that is named",
-                Stands::NotBuilt => "have no run yet",
                 Stands::Broken => "are broken",
             };
             format!("{of} {what}")
@@ -355,9 +334,7 @@ mod tests {
     #[test]
     fn every_metric_exists() {
         for claim in claims::all().unwrap() {
-            let (Some(run), Ok(check)) = (claim.run(), claim.check()) else {
-                continue;
-            };
+            let (run, check) = (claim.run(), claim.check());
             let settings = run.settings().unwrap();
             let scenario = Source::find(&run.scenario)
                 .unwrap()

@@ -14,7 +14,7 @@ table{border-collapse:collapse;width:100%;font-size:15px}\
 td,th{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}\
 th:nth-child(1){width:44%}th:nth-child(2),th:nth-child(3){width:14%}\
 code{font:13px/1.5 ui-monospace,monospace}small{color:var(--dim)}\
-.holds{color:var(--good)}.differs{color:var(--odd)}.broken{color:var(--bad);font-weight:600}.not-built{color:var(--dim)}\
+.holds{color:var(--good)}.differs{color:var(--odd)}.broken{color:var(--bad);font-weight:600}\
 @media(max-width:700px){table,tbody,tr,td{display:block}thead{display:none}td{border:0;padding:2px 0}\
 tr{border-bottom:1px solid var(--line);padding:8px 0}td[data-name]::before{content:attr(data-name) ': ';color:var(--dim)}}";
 
@@ -22,7 +22,6 @@ const fn class(stands: Stands) -> &'static str {
     match stands {
         Stands::Holds => "holds",
         Stands::Differs => "differs",
-        Stands::NotBuilt => "not-built",
         Stands::Broken => "broken",
     }
 }
@@ -39,7 +38,7 @@ pub(super) fn page(rows: &[Row]) -> Markup {
                     tr id=(row.id) {
                         td {
                             (row.claim) " " small { (row.source) }
-                            @if let Some(command) = &row.command { br; code { (command) } }
+                            br; code { (row.command) }
                         }
                         td data-name="paper" { (row.paper) }
                         td data-name="here" { (row.ours.as_deref().unwrap_or("–")) }

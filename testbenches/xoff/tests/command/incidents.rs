@@ -580,6 +580,20 @@ fn onboarding() {
     );
 }
 
+/// Selective repeat does without PFC, RoCE does not, and PFC helps neither (IRN, SIGCOMM 2018).
+#[test]
+fn irn() {
+    variants(
+        "irn",
+        &[
+            ("base", &[]),
+            ("pfc", &[]),
+            ("go-back-n", &[]),
+            ("both", &[]),
+        ],
+    );
+}
+
 #[test]
 fn late_cnps() {
     variants("late-cnps", &[("base", &[]), ("late", &[])]);

@@ -205,7 +205,7 @@ fn show_names_what_is_wrong() {
     };
     assert_eq!(
         said(&["pear"]),
-        "xoff: scenario 'pear': neither one of pair, livelock, incast, dcqcn, deadlock, ring-deadlock, pause-storm, slow-receiver, unfairness, victim-flow, alpha, headroom, long-link, reroute, routing-loop, lossy, dscp-vs-vlan, ecmp, allreduce, collectives, latency, pingmesh, onboarding, late-cnps nor a file; did you mean 'pair'?\n"
+        "xoff: scenario 'pear': neither one of pair, livelock, incast, dcqcn, deadlock, ring-deadlock, pause-storm, slow-receiver, unfairness, victim-flow, alpha, headroom, long-link, reroute, routing-loop, lossy, irn, dscp-vs-vlan, ecmp, allreduce, collectives, latency, pingmesh, onboarding, late-cnps nor a file; did you mean 'pair'?\n"
     );
     assert_eq!(
         said(&["pair", "--set", "version=2"]),

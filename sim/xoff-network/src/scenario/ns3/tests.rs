@@ -297,6 +297,19 @@ fn sizes_lie_on_straight_lines() {
 }
 
 #[test]
+fn named_distributions_are_those_of_the_papers() {
+    assert_eq!(
+        Sizes::known("websearch"),
+        Sizes::parse("w.txt", WEB_SEARCH).ok()
+    );
+    // 258 + 35,175 + 240,000 bytes: the mean of each range by its part.
+    let irn = Sizes::known("irn").unwrap();
+    assert_eq!(irn.mean().round(), 275_433.0);
+    assert!(irn.at(0.499).get() <= 1_000 && irn.at(0.851).get() > 200_000);
+    assert_eq!(Sizes::known("irn.txt"), None);
+}
+
+#[test]
 fn sizes_with_fractions_are_those_with_percentiles() {
     let fractions = WEB_SEARCH.lines().map(|line| {
         let (bytes, percent) = line.split_once(' ').unwrap();
