@@ -270,6 +270,7 @@ impl Waves {
     pub fn select(&self, patterns: &[String]) -> Result<Vec<Signal>, WaveError> {
         let mut parts: Vec<(usize, Signal)> = Vec::new();
         let mut selected: Vec<usize> = Vec::new();
+        let mut known: HashSet<usize> = HashSet::new();
         for pattern in patterns {
             let found = self.matching(pattern);
             if found.is_empty() {
@@ -286,12 +287,7 @@ impl Waves {
                 }
             }
             let found: BTreeSet<usize> = outermost.into_values().collect();
-            selected.extend(
-                found
-                    .into_iter()
-                    .filter(|at| !selected.contains(at))
-                    .collect::<Vec<_>>(),
-            );
+            selected.extend(found.into_iter().filter(|at| known.insert(*at)));
         }
         let mut selected: Vec<Signal> = (selected.into_iter())
             .map(|at| self.signals[at].clone())

@@ -1,5 +1,6 @@
 //! Output of `xoff wave`.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -150,22 +151,27 @@ impl Serialize for JsonRow<'_> {
 
 /// Returns for each signal the shortest end of its name that no other one has.
 pub fn short_names(signals: &[Signal]) -> Vec<String> {
+    // The name that has an end alone; `None` where several have it.
+    let mut alone: HashMap<&str, Option<&str>> = HashMap::new();
+    for signal in signals {
+        for end in std::iter::once(&signal.name[..]).chain(ends(&signal.name)) {
+            let owner = alone.entry(end).or_insert(Some(&signal.name));
+            if *owner != Some(&signal.name) {
+                *owner = None;
+            }
+        }
+    }
     let short = |signal: &Signal| {
-        let name = &signal.name[..];
-        let ends = name.rmatch_indices('.').map(|(at, _)| &name[at..]);
-        let alone = |end: &&str| {
-            let others = signals.iter().filter(|other| other.name != name);
-            others.into_iter().all(|other| {
-                // The other name behind a dot, so that `a.x` ends in `.x`.
-                !format!(".{}", other.name).ends_with(*end)
-            })
-        };
-        ends.into_iter()
-            .find(alone)
-            .map_or(name, |end| &end[1..])
-            .to_owned()
+        let alone = |end: &&str| alone[end].is_some();
+        let end = ends(&signal.name).find(alone);
+        end.unwrap_or(&signal.name).to_owned()
     };
     signals.iter().map(short).collect()
+}
+
+/// The ends of a name behind its dots, the shortest first.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    name.rmatch_indices('.').map(|(at, _)| &name[at + 1..])
 }
 
 #[cfg(test)]
