@@ -10,7 +10,7 @@ use verilated::Settings;
 use xoff::Outcome;
 use xoff_rtl::{PacketParser256, gbn_pkg, packet_parser256};
 
-use crate::common::{Said, argument, run};
+use crate::common::{Said, argument, run, said};
 
 /// A counter of two bits behind an enable, for a clock of 2 ns, and a vector with unknown bits.
 const VCD: &str = "\
@@ -604,6 +604,27 @@ fn the_fault_of_a_vcd_has_a_line() {
             refused(&[path, "--signals", "*"]),
             format!("{path}: a damaged VCD file: {said}")
         );
+    }
+}
+
+/// A panic of the library that reads waves: as it opens the file, and as it reads the values.
+#[test]
+fn where_the_reader_of_waves_panics_one_line_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = fs::read(argument("../waves/tests/waves/enum.fst")).unwrap();
+    // Found by inverting each byte: in the header of the file, and among the compressed values.
+    for (at, reason) in [(25, "not yet implemented"), (419, "index out of bounds")] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 0xff;
+        let path = folder.path().join("w.fst");
+        fs::write(&path, damaged).unwrap();
+        let path = path.to_str().unwrap();
+        let (out, err) = said(&["wave", path, "--signals", "*"], [], 2);
+        let line = format!(
+            "xoff: {path}: a damaged wave file, or one of a kind that is not read: {reason}"
+        );
+        assert!(err.starts_with(&line), "{err}");
+        assert_eq!((&out[..], err.lines().count()), ("", 1), "{err}");
     }
 }
 
