@@ -4,7 +4,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::{BufReader, ErrorKind, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -185,6 +185,14 @@ impl Waves {
         let waveform = waveform.map_err(|error| match error {
             WellenError::UnknownFileFormat => {
                 wrong("neither FST nor VCD: a wave file is needed".into())
+            }
+            // This file is there: it is another one that is not.
+            WellenError::Io(source) if is_fst && source.kind() == ErrorKind::NotFound => {
+                let beside = path.with_extension("fst.hier");
+                let beside = beside.file_name().unwrap_or_default().to_string_lossy();
+                wrong(format!(
+                    "a damaged FST file: the list of its signals is missing, and no file {beside} has it"
+                ))
             }
             WellenError::Io(source) => open(source),
             WellenError::FailedToLoad(format, problem) => {

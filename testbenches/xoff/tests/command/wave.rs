@@ -300,6 +300,14 @@ fn what_is_wrong_is_named() {
         "{}",
         refused(&[cut])
     );
+    // The header alone, whose list of signals the reader looks for in another file.
+    fs::write(cut, &whole[..330]).unwrap();
+    assert_eq!(
+        refused(&[cut]),
+        format!(
+            "{cut}: a damaged FST file: the list of its signals is missing, and no file cut.fst.hier has it"
+        )
+    );
 }
 
 /// Runs a unit with a trace and compares every port of every cycle with what `xoff wave` prints for it.
