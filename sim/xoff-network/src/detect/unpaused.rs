@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use xoff_sim::kernel::{NodeId, PortId};
+use xoff_sim::switch::Limit;
 use xoff_sim::switch::headroom::longest_frame;
 use xoff_sim::time::ByteCount;
 
@@ -53,12 +54,17 @@ pub fn note(simulation: &Simulation) -> Option<String> {
         let here = network.peer(*sender, PortId(0)).map(|(node, _)| node) == Some(edge);
         *by_port.entry(here.then_some(*sender)).or_default() += bytes;
     }
+    let all = by_port.values().sum();
     let most = by_port.into_values().max()?;
-    let xoff = switch.buffer().xoff_at(*class);
+    let xoff = switch.buffer().least_xoff(*class, all);
+    let least = match switch.buffer().of_priority(*class).limit {
+        Limit::Static(_) => "",
+        Limit::Alpha { .. } => "at least ",
+    };
     let name = |node: NodeId| &simulation.names()[node.0 as usize];
     (most < xoff).then(|| {
         format!(
-            "{} hosts send to {}, and no switch pauses: at most {} are outstanding by one port of {}, XOFF is {} there",
+            "{} hosts send to {}, and no switch pauses: at most {} are outstanding by one port of {}, XOFF is {least}{} there",
             senders.len(),
             name(*to),
             ByteCount::new(most),

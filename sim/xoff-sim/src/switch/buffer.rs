@@ -185,7 +185,11 @@ impl SharedBuffer {
 
     /// How many bytes of the shared part a queue of this priority may hold now.
     pub fn limit(&self, priority: u8) -> u64 {
-        let free = self.shared_size - self.shared_used;
+        self.limit_when(priority, self.shared_used)
+    }
+
+    fn limit_when(&self, priority: u8, shared_used: u64) -> u64 {
+        let free = self.shared_size.saturating_sub(shared_used);
         match self.config.priorities[usize::from(priority)].limit {
             Limit::Static(limit) => limit.get(),
             Limit::Alpha { num, den } => {
@@ -199,6 +203,14 @@ impl SharedBuffer {
     pub fn xoff_at(&self, priority: u8) -> u64 {
         let reserved = self.config.priorities[usize::from(priority)].reserved;
         reserved.get().saturating_add(self.limit(priority))
+    }
+
+    /// The least that [`xoff_at`](Self::xoff_at) is while all queues together hold at most so many bytes.
+    pub fn least_xoff(&self, priority: u8, held: u64) -> u64 {
+        let reserved = self.config.priorities[usize::from(priority)].reserved;
+        reserved
+            .get()
+            .saturating_add(self.limit_when(priority, held))
     }
 
     /// Takes in `size` bytes: first in the reserve, then in the shared part up to the limit as it was before, then in
