@@ -1,8 +1,14 @@
 //! What a run says about settings that may not be intended, and about what was sent in vain.
 
+use std::collections::BTreeMap;
+
 use crate::scenario_runs::run_watched;
+use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
 use xoff_network::scenario::Scenario;
+use xoff_sim::protocol::parse;
+use xoff_sim::wire::frame::Verdict;
+use xoff_waves::capture::{self, Direction};
 use xoff_waves::report::{FindingKind, Report};
 
 /// Two senders and a receiver at a switch, for 200 µs, with more keys.
@@ -236,4 +242,39 @@ fn pauses_of_a_storm_are_counted_where_they_are_sent() {
     let metrics = run_watched(&scenario, &[]).summary.metrics;
     assert_eq!(metrics["pause_frames_tx.r"], 10.0);
     assert_eq!(metrics["pause_frames_rx.t"], 10.0);
+}
+
+/// What the event sends is captured at the port of the host that sends it, and at that of the switch where it arrives.
+#[test]
+fn pauses_of_a_storm_are_captured_where_they_are_sent() {
+    let storm = "events = [{ at = \"1 ms\", do.pause_storm = { host = \"r\" } }]";
+    let scenario = star_for("5 ms", &format!("{storm}\n{SWITCH}"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("all.pcapng");
+    let options = RunOptions {
+        capture: Some((execute::all_ports(&scenario).unwrap(), path.clone())),
+        ..RunOptions::new(xoff_cosim::endpoints())
+    };
+    execute::run(&scenario, &options).unwrap();
+    let mut captured: BTreeMap<(String, Option<Direction>), Vec<u64>> = BTreeMap::new();
+    let mut reader = capture::open(&path).unwrap();
+    while let Some(record) = reader.next() {
+        let record = record.unwrap();
+        if parse(&record.bytes).verdict == Verdict::Pfc {
+            let port = reader.interfaces()[record.interface].name.clone().unwrap();
+            let at = captured.entry((port, record.direction)).or_default();
+            at.push(record.time_ns);
+        }
+    }
+    let sent = ("r.0".to_owned(), Some(Direction::Sent));
+    let received = ("t.2".to_owned(), Some(Direction::Received));
+    let ports: Vec<_> = captured.keys().cloned().collect();
+    assert_eq!(ports, [sent.clone(), received.clone()]);
+    // Each half of 65,535 quanta, behind at most a frame that was just being sent.
+    let due = (0..10).map(|number| 1_000_000 + 419_424 * number);
+    assert_eq!(captured[&sent].len(), 10);
+    for (at, due) in captured[&sent].iter().zip(due) {
+        assert!((due..due + 500).contains(at), "{at} {due}");
+    }
+    assert_eq!(captured[&received].len(), 10);
 }
