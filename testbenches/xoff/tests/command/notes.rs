@@ -1,6 +1,6 @@
 //! What a run says about settings that may not be intended, and about what was sent in vain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::scenario_runs::run_watched;
 use xoff::run::execute::{self, RunOptions};
@@ -9,7 +9,7 @@ use xoff_network::scenario::Scenario;
 use xoff_sim::protocol::parse;
 use xoff_sim::wire::frame::Verdict;
 use xoff_waves::capture::{self, Direction};
-use xoff_waves::report::{FindingKind, Report};
+use xoff_waves::report::{Finding, FindingKind, Report};
 
 /// Two senders and a receiver at a switch, for 200 µs, with more keys.
 fn star(more: &str) -> Scenario {
@@ -277,4 +277,83 @@ fn pauses_of_a_storm_are_captured_where_they_are_sent() {
         assert!((due..due + 500).contains(at), "{at} {due}");
     }
     assert_eq!(captured[&received].len(), 10);
+}
+
+/// Two racks. `h` stops everything from 1 ms on for a while, so `slow` fills the way to it, and the flows from `b` to `r`
+/// stand because of that.
+fn racks(more: &str) -> Report {
+    let text = format!(
+        r#"
+        title = "two racks"
+        duration = "8 ms"
+        host.nic = "model"
+        hosts = [{{ name = "a" }}, {{ name = "b" }}, {{ name = "c" }}, {{ name = "h" }}, {{ name = "r" }}]
+        switches = [{{ name = "t0", xoff.static = "40 KB" }}, {{ name = "t1", xoff.static = "40 KB" }}]
+        events = [{{ at = "1 ms", do.pause_storm = {{ host = "h", for = "2 ms" }} }}]
+        links = [
+            {{ ends = ["a", "t0"] }},
+            {{ ends = ["b", "t0"] }},
+            {{ ends = ["c", "t0"] }},
+            {{ ends = ["h", "t1"] }},
+            {{ ends = ["r", "t1"] }},
+            {{ ends = ["t0", "t1"] }},
+        ]
+        {more}
+        [[flows]]
+        name = "slow"
+        from = "a"
+        to = "h"
+        [[flows]]
+        name = "beside"
+        from = "b"
+        to = "r"
+        qps = 8"#
+    );
+    let source = Source {
+        name: "racks".into(),
+        origin: "racks".into(),
+        text,
+        folder: Default::default(),
+    };
+    run_watched(&source.read(&[]).unwrap(), &[])
+}
+
+fn victims(report: &Report) -> Vec<&Finding> {
+    let findings = report.summary.findings.iter();
+    findings
+        .filter(|finding| finding.kind == FindingKind::Victim)
+        .collect()
+}
+
+#[test]
+fn victims_of_one_entry_are_one_line() {
+    let report = racks("");
+    assert_eq!(report.summary.metrics["victims"], 8.0);
+    let [victims] = victims(&report)[..] else {
+        panic!("{:#?}", victims(&report));
+    };
+    assert!(
+        victims.text.starts_with("8 flows of beside stood for "),
+        "{victims:?}"
+    );
+    assert!(
+        victims
+            .text
+            .ends_with(", because of h that pauses, which is not on their paths"),
+        "{victims:?}"
+    );
+    assert_eq!(victims.details, [""; 0]);
+}
+
+/// Another entry is counted with them, and has a line of its own below.
+#[test]
+fn victims_of_several_entries_are_one_line_with_details() {
+    let report = racks("[[flows]]\nname = \"other\"\nfrom = \"c\"\nto = \"r\"");
+    // Behind it comes `slow`, which stands for a moment when the others start again.
+    let all = victims(&report)[0];
+    assert!(all.text.starts_with("9 flows stood for "), "{all:?}");
+    let details = all.details.iter();
+    let of: BTreeSet<&str> = details.filter_map(|line| line.split(':').next()).collect();
+    let expected = ["8 flows of beside at b → t0", "flow other at c → t0"];
+    assert_eq!(of, expected.into());
 }
