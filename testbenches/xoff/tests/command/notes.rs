@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::scenario_runs::run_watched;
+use crate::scenario_runs::{run_watched, scenario};
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
 use xoff_network::scenario::Scenario;
 use xoff_sim::protocol::parse;
 use xoff_sim::wire::frame::Verdict;
 use xoff_waves::capture::{self, Direction};
-use xoff_waves::report::{Finding, FindingKind, Report};
+use xoff_waves::report::{Finding, FindingKind, Report, Summary};
 
 /// Two senders and a receiver at a switch, for 200 µs, with more keys.
 fn star(more: &str) -> Scenario {
@@ -356,4 +356,46 @@ fn victims_of_several_entries_are_one_line_with_details() {
     let of: BTreeSet<&str> = details.filter_map(|line| line.split(':').next()).collect();
     let expected = ["8 flows of beside at b → t0", "flow other at c → t0"];
     assert_eq!(of, expected.into());
+}
+
+/// Deadlocks, storms and victims of the run, and those of the measured window, as the JSON has them.
+fn run_and_window(summary: &Summary, what: &str) -> (f64, f64) {
+    let json = serde_json::to_value(summary).unwrap();
+    let of = |name: &str| json["metrics"][name].as_f64().unwrap();
+    (of(what), of(&format!("measured_{what}")))
+}
+
+/// The storm ends at 3 ms, and what it has stopped has moved soon after.
+#[test]
+fn storms_and_victims_before_the_window_are_those_of_the_run_alone() {
+    for (from, storms, victims) in [("6 ms", 0.0, 0.0), ("2 ms", 1.0, 8.0)] {
+        let summary = racks(&format!("measure_from = \"{from}\"")).summary;
+        assert_eq!(run_and_window(&summary, "storms"), (1.0, storms), "{from}");
+        assert_eq!(
+            run_and_window(&summary, "victims"),
+            (8.0, victims),
+            "{from}"
+        );
+    }
+}
+
+/// The third flow locks the ring at 2.975 ms, and ends; a watchdog breaks the cycle 2 ms later. What two flows do then is
+/// no deadlock.
+#[test]
+fn a_deadlock_before_the_window_is_one_of_the_run_alone() {
+    let watchdog = "{ ports = \"all\", detect = \"2 ms\", restore = \"1 ms\" }";
+    for (from, measured) in [("8 ms", 0.0), ("4 ms", 1.0)] {
+        let settings = [
+            ("switches.A.watchdog", watchdog),
+            ("flows.three.count", "8"),
+            ("duration", "12 ms"),
+            ("measure_from", from),
+        ];
+        let summary = run_watched(&scenario("ring-deadlock", &settings), &[]).summary;
+        assert_eq!(
+            run_and_window(&summary, "deadlocks"),
+            (1.0, measured),
+            "{from}"
+        );
+    }
 }
