@@ -181,6 +181,72 @@ fn linux_cooked_v2_names_device_and_direction() {
     );
 }
 
+/// An ACK in IPv4 and a SEND in IPv6, as `tcpdump` records them at the end of a tunnel. tshark 4.0.17 shows the same
+/// fields.
+#[test]
+fn packets_of_a_tunnels_end_are_rows_without_mac_addresses() {
+    let bytes = |hex: &str| -> Vec<u8> {
+        let digits = (0..hex.len()).step_by(2);
+        digits
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect()
+    };
+    let v4 = bytes(
+        "4500003000004000401126bb0a0000010a000002c00012b7001c0000\
+         1100ffff00000011000000641f0000008cedeb2b",
+    );
+    let v6 = bytes(
+        "6000000000201140fd000000000000000000000000000001fd000000000000000000000000000002c00012b700200000\
+         0400ffff00000011000000650123456789abcdefdc4fc959",
+    );
+    let packets: [(&[u8], usize); 2] = [(&v4, v4.len()), (&v6, v6.len())];
+    let raw = rows(&["-"], &pcap(101, &packets));
+    let fields = |row: &Value| {
+        let keys = ["verdict", "bytes", "src_ip", "opcode", "psn", "icrc_ok"];
+        keys.map(|key| row[key].to_string())
+    };
+    assert_eq!(
+        raw.iter().map(fields).collect::<Vec<_>>(),
+        [
+            ["\"roce_v2\"", "48", "\"10.0.0.1\"", "17", "100", "true"],
+            ["\"roce_v2\"", "72", "\"fd00::1\"", "4", "101", "true"],
+        ]
+    );
+    // Behind an Ethernet header they are the same rows, with its addresses.
+    let framed = |packet: &[u8], ether_type: u16| {
+        let addresses = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
+        [&addresses[..], &ether_type.to_be_bytes(), packet].concat()
+    };
+    let frames = [framed(&v4, 0x0800), framed(&v6, 0x86dd)];
+    let frames: Vec<(&[u8], usize)> = frames.iter().map(|it| (&it[..], it.len())).collect();
+    for (mut ethernet, mut raw) in rows(&["-"], &pcap(1, &frames)).into_iter().zip(raw) {
+        let ethernet = ethernet.as_object_mut().unwrap();
+        let raw = raw.as_object_mut().unwrap();
+        assert_eq!(raw.remove("link_type"), Some(101.into()));
+        // It is not encoded again, so it has its bytes and no payload beside them.
+        assert!(raw.remove("raw").is_some());
+        ethernet.remove("payload");
+        for address in ["src_mac", "dst_mac"] {
+            assert!(ethernet.remove(address).is_some() && !raw.contains_key(address));
+        }
+        let [ethernet_bytes, raw_bytes] =
+            [&mut *ethernet, &mut *raw].map(|row| row.remove("bytes"));
+        let length = |bytes: Option<Value>| bytes.unwrap().as_u64().unwrap();
+        assert_eq!(length(ethernet_bytes), length(raw_bytes) + 14);
+        assert_eq!(raw, ethernet);
+    }
+    // By the version alone: the link types that name one.
+    for (link_type, packet) in [(228, packets[0]), (229, packets[1])] {
+        let of = rows(&["-"], &pcap(link_type, &[packet]));
+        assert_eq!(
+            (&of[0]["verdict"], &of[0]["icrc_ok"]),
+            (&"roce_v2".into(), &true.into())
+        );
+    }
+    let (out, _) = said(&["decode", "--model", "-"], pcap(101, &packets), 0);
+    assert!(out.contains("10.0.0.1") && out.contains("fd00::1"), "{out}");
+}
+
 #[test]
 fn rows_of_other_links_are_not_encoded() {
     let (out, _) = said(&["decode", "--model", "--format", "jsonl", COOKED], [], 0);
