@@ -548,9 +548,16 @@ fn transcripts_of_the_readme_are_what_the_command_prints() {
     assert_eq!(count, 4, "transcripts of calc, decode and run");
 }
 
-/// Goodput of `ecmp` in Gb/s by variant and seed, by README's command with these seeds in place of its own.
-fn goodput_of_ecmp(readme: &str, seeds: &str) -> BTreeMap<String, Vec<f64>> {
-    let start = readme.find("    xoff run ecmp ").unwrap();
+/// Runs the command of README that sweeps over seeds of a scenario, with these seeds in place of its own. Returns a metric
+/// by variant and seed.
+fn swept(
+    readme: &str,
+    scenario: &str,
+    seeds: &str,
+    metric: &str,
+    code: i32,
+) -> BTreeMap<String, Vec<f64>> {
+    let start = readme.find(&format!("    xoff run {scenario} ")).unwrap();
     let end = start + readme[start..].find("\n\n").unwrap();
     let command = readme[start..end].replace("\\\n", " ");
     let arguments = command.split_whitespace().skip(1);
@@ -565,18 +572,24 @@ fn goodput_of_ecmp(readme: &str, seeds: &str) -> BTreeMap<String, Vec<f64>> {
         .arg(out.path())
         .output()
         .unwrap();
-    assert_eq!(ran.status.code(), Some(1), "expectations are of 96 hosts");
-    let csv = fs::read_to_string(out.path().join("ecmp-sweep/sweep.csv")).unwrap();
+    assert_eq!(ran.status.code(), Some(code), "{command}");
+    let csv = out.path().join(format!("{scenario}-sweep/sweep.csv"));
+    let csv = fs::read_to_string(csv).unwrap();
     let mut rows = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let head = rows.next().unwrap();
     let column = |name: &str| head.iter().position(|of| *of == name).unwrap();
-    let (variant, goodput) = (column("variant"), column("goodput_gbps.total"));
+    let (variant, value) = (column("variant"), column(metric));
     let mut by_variant: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for row in rows {
         let of = by_variant.entry(row[variant].into()).or_default();
-        of.push(row[goodput].parse().unwrap());
+        of.push(row[value].parse().unwrap());
     }
     by_variant
+}
+
+/// Goodput of `ecmp` in Gb/s by variant and seed. Its expectations are of 96 hosts, so they fail.
+fn goodput_of_ecmp(readme: &str, seeds: &str) -> BTreeMap<String, Vec<f64>> {
+    swept(readme, "ecmp", seeds, "goodput_gbps.total", 1)
 }
 
 /// Variant of each row of README's table of `ecmp`, and its least, mean and greatest goodput.
@@ -628,4 +641,39 @@ fn the_readmes_table_of_ecmp_is_what_its_command_prints() {
         .map(|(variant, goodput)| (variant.clone(), rounded(goodput)))
         .collect();
     assert_eq!(ran, table_of_ecmp(&readme));
+}
+
+/// Whether rings of seeds lock, and of how many of how many README says that they do.
+fn locked_rings(seeds: &str) -> (BTreeMap<String, Vec<f64>>, [usize; 2]) {
+    let readme = fs::read_to_string(crate::common::file("../README.md")).unwrap();
+    let (before, _) = readme
+        .split_once(" seeds of the ring lock, without it none:")
+        .unwrap();
+    let words: Vec<&str> = before.rsplit(' ').take(3).collect();
+    let [of, "of", locked] = words[..] else {
+        panic!("{words:?}")
+    };
+    let claimed = [locked, of].map(|count| count.parse().unwrap());
+    let ran = swept(&readme, "ring-deadlock", seeds, "deadlocks", 0);
+    assert_eq!(ran.keys().collect::<Vec<_>>(), ["base", "two"]);
+    (ran, claimed)
+}
+
+/// One seed of the ten.
+#[test]
+fn a_seed_of_the_readmes_ring_locks_with_the_third_flow_alone() {
+    let (ran, _) = locked_rings("1");
+    assert_eq!(
+        (&ran["base"][..], &ran["two"][..]),
+        (&[1.0][..], &[0.0][..])
+    );
+}
+
+#[test]
+#[ignore = "ten runs of 100 ms, and ten of 20 ms"]
+fn as_many_rings_lock_as_the_readme_says() {
+    let (ran, [locked, of]) = locked_rings("1..10");
+    let locks = |variant: &str| ran[variant].iter().filter(|count| **count > 0.0).count();
+    assert_eq!([ran["base"].len(), ran["two"].len()], [of; 2]);
+    assert_eq!([locks("base"), locks("two")], [locked, 0]);
 }
