@@ -1,5 +1,6 @@
 //! Runs of several ranks, each a thread here: `tools/ranks.py` has them as processes, with MPI.
 
+use std::fs;
 use std::sync::{Arc, Mutex};
 
 use xoff::Outcome;
@@ -13,7 +14,10 @@ fn ranks(arguments: &[&[&str]]) -> Vec<(Result<Outcome, String>, String)> {
     Channels::run(arguments.len() as u32, |way| {
         let arguments = arguments[way.part() as usize];
         let ranks = Ranks::on(Arc::new(Mutex::new(way)));
-        let arguments = [arguments, &["--threads", "1"]].concat();
+        let arguments = match arguments.contains(&"--threads") {
+            true => arguments.to_vec(),
+            false => [arguments, &["--threads", "1"]].concat(),
+        };
         let Said { outcome, out, err } = run_on(&crate::program(), &ranks, &arguments, None, false);
         let outcome = outcome.map_err(|error| {
             let agreed = error.downcast::<Agreed>().expect("all ranks agree");
@@ -52,6 +56,35 @@ fn one_rank_writes_and_prints_what_one_alone_does() {
         let series =
             |folder: &str| std::fs::read(format!("{folder}/pair,seed={seed}/series.csv")).unwrap();
         assert_eq!(series(&alone), series(&two));
+    }
+}
+
+/// The commands that docs/ranks.md has for `mpirun`, with ranks that are threads. What they exchange is what the page says,
+/// but for the time that they wait. `make mpi` runs them with MPI.
+#[test]
+fn the_commands_of_the_page_exchange_what_it_says() {
+    let page = fs::read_to_string(crate::common::file("../docs/ranks.md")).unwrap();
+    let said = page.lines().find(|line| line.starts_with("  exchange: "));
+    let (shown, _) = said.unwrap().split_once("; waited").unwrap();
+    let commands: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("mpirun "))
+        .collect();
+    assert_eq!(commands.len(), 2);
+    for command in commands {
+        let words: Vec<&str> = command.split(' ').collect();
+        let ["mpirun", "-n", count, "xoff", ref arguments @ ..] = words[..] else {
+            panic!("{command}")
+        };
+        let out = tempfile::tempdir().unwrap();
+        let folder = out.path().to_str().unwrap();
+        let mut arguments = arguments.to_vec();
+        let place = arguments.iter().position(|word| *word == "--out").unwrap() + 1;
+        arguments[place] = folder;
+        let said = ranks(&vec![&arguments[..]; count.parse().unwrap()]);
+        assert_eq!(said[0].0, Ok(Outcome::Held), "{command}");
+        let (printed, _) = said[0].1.split_once("; waited").unwrap();
+        assert_eq!(printed.lines().last(), Some(shown), "{command}");
     }
 }
 
