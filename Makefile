@@ -52,6 +52,7 @@ check-rust:
 check-rtl:
 	tools/rtl-lint.sh
 	.tools/bin/python tools/registers.py --check
+	.tools/bin/python tools/formal_gates.py --check
 	.tools/bin/python tools/quotes.py
 	.tools/bin/python tools/synth.py --read
 

@@ -7,8 +7,13 @@ the gate's enable, every register behind the gate keeps its value and no RAM beh
 terms of enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate
 changes either.
 `formal_gates.py GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
+
+Proofs of all gates take minutes. When they have succeeded, formal/gates.proved says of which RTL, comments and white
+space apart. `formal_gates.py --check` fails when the RTL has changed since.
 """
 
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -23,6 +28,7 @@ from formal_files import gates
 from units import ROOT
 
 BIN = Path(sys.executable).parent
+PROVED = ROOT / "formal/gates.proved"
 
 # One process per netlist, because Yosys keeps its state in globals.
 WORKER = r"""
@@ -179,9 +185,29 @@ def check_spare(rows, start):
     return right
 
 
+def rtl_digest(listed):
+    """Returns a digest of what the proofs depend on: the RTL without comments and white space, and what is listed."""
+    digest = hashlib.sha256(json.dumps(listed, sort_keys=True).encode())
+    for path in [*sorted((ROOT / "rtl").rglob("*.sv")), ROOT / "formal/cut.sv"]:
+        text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(), flags=re.DOTALL)
+        digest.update(f"{path.relative_to(ROOT)}\0{' '.join(text.split())}\0".encode())
+    return digest.hexdigest()
+
+
+def check(listed):
+    """Exits with an error when the gates were proved of another RTL."""
+    if PROVED.read_text().strip() == rtl_digest(listed):
+        sys.exit(0)
+    sys.exit("formal_gates: rtl/ has changed since its clock gates were proved (formal/gates.proved): run "
+             ".tools/bin/python tools/formal_gates.py, some minutes")
+
+
 def main():
     listed = gates()
     wanted = sys.argv[1:]
+    if wanted == ["--check"]:
+        check(listed)
+    digest = rtl_digest(listed)
     chosen = lambda row: not wanted or {row["gate"], f"{row['top']}.{row['gate']}"} & set(wanted)
     rows, spares = ([row for row in listed[kind] if chosen(row)] for kind in ("gate", "spare"))
     if not rows + spares:
@@ -207,6 +233,8 @@ def main():
         failed |= not check_spare(spares, start)
     terms = sum(len(row["spare"]) for row in spares)
     print(f"formal_gates: {len(rows)} gates, {terms} spare terms, {time.monotonic() - began:.0f} s")
+    if not failed and not wanted:
+        PROVED.write_text(digest + "\n")
     sys.exit(1 if failed else 0)
 
 
