@@ -23,17 +23,17 @@ pub fn read(scenario: &mut Scenario, folder: &Path) {
         }
         if let Some(path) = &flow.sizes {
             let key = format!("flows.{}.sizes", flow.name);
+            let read = || file(&key, folder, path, Sizes::parse);
             flow.distribution = Some(match Sizes::known(path) {
                 Some(known) => Ok(known),
-                None => {
-                    file(&key, folder, path, Sizes::parse).map_err(|wrong| with_names(wrong, &key))
-                }
+                None if path.contains(['.', '/']) => read(),
+                None => read().map_err(|wrong| with_names(wrong, &key)),
             });
         }
     }
 }
 
-/// Has what is wrong with `sizes` itself say that there are names, too.
+/// Has what is wrong with `sizes` itself, which looks like a name, say which names there are.
 fn with_names(mut wrong: Issues, key: &str) -> Issues {
     let names: Vec<&str> = Sizes::names().collect();
     for issue in wrong.0.iter_mut().filter(|issue| issue.key == key) {

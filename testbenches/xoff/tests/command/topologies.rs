@@ -116,6 +116,26 @@ fn said(folder: &Path) -> String {
 }
 
 #[test]
+fn a_distribution_has_a_name_or_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path());
+    let path = folder.path().join("own.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let named = |name: &str| {
+        let sizes = format!("sizes = \"{name}\"");
+        fs::write(&path, text.replace("sizes = \"sizes.txt\"", &sizes)).unwrap();
+    };
+    named("websearh");
+    assert_eq!(
+        said(folder.path()),
+        "xoff: …/own.toml: flows.web.sizes: websearh: No such file or directory (os error 2); known without a file: websearch, irn\n"
+    );
+    named("websearch");
+    let source = Source::find(path.to_str().unwrap()).unwrap();
+    source.read(&[]).unwrap().check().unwrap();
+}
+
+#[test]
 fn broken_files_are_listed_with_their_lines() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path());
