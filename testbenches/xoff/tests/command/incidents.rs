@@ -613,6 +613,41 @@ fn irn() {
     variants("irn", &all.map(|variant| (variant, half)));
 }
 
+/// The same with the flows of WebSearch: with load flows take longer, with PFC more so, and no lossless frame is lost.
+#[test]
+fn websearch_without_pfc_is_faster_at_every_load() {
+    let p90 = |variant: &str, load: &str| {
+        let scenario = scenario(
+            "irn",
+            &[
+                ("variant", variant),
+                ("flows.f.sizes", "websearch"),
+                ("flows.f.load", load),
+                ("duration", "5 ms"),
+                ("flows.f.until", "4 ms"),
+            ],
+        );
+        let options = RunOptions::new(xoff_cosim::endpoints());
+        let metrics = execute::run(&scenario, &options).unwrap().summary.metrics;
+        for error in ["payload_errors", "completion_errors", "failed_qps"] {
+            assert_eq!(metrics[error], 0.0, "{variant} {load}");
+        }
+        if variant == "pfc" {
+            assert_eq!(metrics["drops.total"], 0.0, "{load}");
+        }
+        metrics["slowdown.f.p90"]
+    };
+    let loads = ["0.3", "0.5", "0.7"];
+    let [without, with] = ["base", "pfc"].map(|variant| loads.map(|load| p90(variant, load)));
+    assert!(
+        without.is_sorted() && with.is_sorted(),
+        "{without:?} {with:?}"
+    );
+    for (without, with) in without.into_iter().zip(with) {
+        assert!(with > 1.3 * without, "{without} {with}");
+    }
+}
+
 #[test]
 fn late_cnps() {
     variants("late-cnps", &[("base", &[]), ("late", &[])]);

@@ -11,7 +11,7 @@ use crate::scenario_runs::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
 use xoff_network::metrics::{Metric, Recorder, names};
-use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::scenario::{NicKind, Recovery, Scenario};
 use xoff_network::{Endpoints, Simulation};
 use xoff_sim::kernel::{Direction, Frame, PortId, Record};
 use xoff_sim::nic_registers as reg;
@@ -261,6 +261,18 @@ fn short() -> BTreeMap<&'static str, Scenario> {
     [("pair", pair), ("incast", incast)].into()
 }
 
+/// The pair with model NICs that repeat selectively, and many losses: at any time packets wait for a missing one.
+fn selective() -> Scenario {
+    let mut pair = short().remove("pair").unwrap();
+    pair.host.nic = NicKind::Model;
+    pair.links[0].faults = vec!["src 10.0.0.1, chance 1/8: drop".parse().unwrap()];
+    for flow in &mut pair.flows {
+        flow.recovery = Recovery::Selective;
+        (flow.ack_every, flow.timeout) = (1, 1);
+    }
+    pair
+}
+
 #[test]
 fn one_digest_whatever_the_manner() {
     let folder = tempfile::tempdir().unwrap();
@@ -354,7 +366,7 @@ fn metrics_have_the_same_names_at_all_times() {
 
 #[test]
 fn one_digest_over_a_checkpoint() {
-    for (name, scenario) in short() {
+    for (name, scenario) in short().into_iter().chain([("selective", selective())]) {
         let end = Time::ZERO + scenario.duration;
         let mut whole = xoff_cosim::simulation(&scenario).unwrap();
         whole.run_until(end).unwrap();
