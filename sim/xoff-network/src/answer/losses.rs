@@ -1,6 +1,6 @@
 //! Frames that are dropped, and what that costs.
 
-use xoff_sim::switch::PauseKind;
+use xoff_sim::switch::{Limit, PauseKind};
 use xoff_sim::time::ByteCount;
 
 use super::{Broken, Cure, Seen};
@@ -171,19 +171,24 @@ impl Seen<'_> {
         };
         let (first, _) = self.dropped("over_limit")[0];
         let switch = self.switch(first)?;
+        let full = match switch.lossy_limit {
+            Limit::Static(limit) if limit < switch.buffer => {
+                format!("queues of {} are full", bytes(limit))
+            }
+            _ => format!("{} of buffer are full", bytes(switch.buffer)),
+        };
         let headline = format!(
-            "{who} {verb} {} of a lossy class{since}: {} of buffer are full{again}",
+            "{who} {verb} {} of a lossy class{since}: {full}{again}",
             count(frames, "frame", "frames"),
-            bytes(switch.buffer),
         );
         let mut cures = Vec::new();
         if !self.controlled() {
-            cures.push(Cure::new(
-                "host.dcqcn.on=true",
-                "senders slow down before the buffer is full",
-            ));
+            cures.push(self.slow_down("senders slow down before the buffer is full"));
         }
-        if switch.pauses == PauseKind::Off {
+        // Flows that repeat selectively are slower with pauses than with losses.
+        let mut flows = self.scenario.flows.iter();
+        let selective = flows.all(|flow| flow.recovery == Recovery::Selective);
+        if switch.pauses == PauseKind::Off && !selective {
             let pfc = [
                 format!("{}.pauses=\"pfc\"", switch.place()),
                 "host.lossless=[3]".into(),

@@ -13,6 +13,9 @@ use crate::metrics::{Metric, Quantity, Subject};
 use crate::scenario::{HostEntry, SwitchSettings, entry_of};
 use crate::words::{bytes, count, digits, gbps, list, part};
 
+/// Why congestion control cures what pauses cause.
+const BEFORE_PAUSES: &str = "marks tell the senders to slow down before links are paused";
+
 /// α of a switch's dynamic limit, from which on a larger one is not proposed: the paper's 1/16.
 const GOOD_ALPHA: f64 = 1.0 / 16.0;
 /// Flows to one port that get shares this far apart are unfair.
@@ -62,7 +65,8 @@ impl Seen<'_> {
         ))
     }
 
-    fn slow_down(&self) -> Cure {
+    /// Congestion control, with marks at the switches that set none.
+    pub(super) fn slow_down(&self, why: &str) -> Cure {
         let unmarked = self
             .scenario
             .switches
@@ -73,7 +77,7 @@ impl Seen<'_> {
         let ecn = places.into_iter().map(|place| format!("{place}.ecn={{}}"));
         Cure::all(
             std::iter::once("host.dcqcn.on=true".to_owned()).chain(ecn),
-            "marks tell the senders to slow down before links are paused",
+            why,
         )
     }
 
@@ -191,7 +195,7 @@ impl Seen<'_> {
         );
         let mut cures: Vec<Cure> = self.hold_more(switch).into_iter().collect();
         if !self.controlled() {
-            cures.push(self.slow_down());
+            cures.push(self.slow_down(BEFORE_PAUSES));
         }
         if cures.is_empty() {
             cures.push(Cure::by_hand(format!(
@@ -255,7 +259,7 @@ impl Seen<'_> {
                 most.1 / least.1,
             );
             let cure = match self.controlled() {
-                false => self.slow_down(),
+                false => self.slow_down(BEFORE_PAUSES),
                 true => self.hold_more(switch).unwrap_or_else(|| {
                     Cure::by_hand(
                         "no setting: pauses give each port of the switch a turn, not each flow",

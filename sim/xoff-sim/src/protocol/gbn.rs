@@ -8,6 +8,7 @@
 //! | [`requester`] | the sender: a QP's context and ring, and its steps |
 //! | [`responder`] | the receiver: a QP's context and ring, and its steps |
 //! | [`requester::reading`], [`responder::answered`] | READs and atomics, which model NICs ask for and answer |
+//! | [`requester::selective`] | selective repeat in place of going back, which model NICs can do |
 //! | [`ends`] | many QPs of either end, with the walks after each event, for models of a NIC |
 //!
 //! All types are plain values: a step takes a QP and an event, changes the QP and returns the results.

@@ -53,7 +53,7 @@ fn first_screen(report: &Report) -> String {
 type Settings = &'static [(&'static str, &'static str)];
 
 /// Every incident, with settings that make some of them short.
-const INCIDENTS: [(&str, &str, Settings); 19] = [
+const INCIDENTS: [(&str, &str, Settings); 20] = [
     ("alpha", "alpha", &[("duration", "12 ms")]),
     (
         "dcqcn",
@@ -69,6 +69,7 @@ const INCIDENTS: [(&str, &str, Settings); 19] = [
     ),
     ("headroom", "headroom", &[("variant", "short")]),
     ("incast", "incast", &[("variant", "static")]),
+    ("irn", "irn", &[("topology.clos.podsets", "2")]),
     ("livelock", "livelock", &[]),
     ("long-link", "long-link", &[("variant", "short")]),
     ("lossy", "lossy", &[]),
@@ -102,13 +103,14 @@ fn the_first_screen_says_what_happened() {
 /// A run with what is said to cure it has a headline that begins with other words, or no flow stands any more.
 #[test]
 fn what_is_said_to_cure_it_does() {
-    let cured: [(&str, &[(&str, &str)]); 9] = [
+    let cured: [(&str, &[(&str, &str)]); 10] = [
         ("alpha", &[("duration", "12 ms")]),
         ("dcqcn", &[]),
         ("deadlock", &[]),
         ("dscp-vs-vlan", &[("variant", "vlan")]),
         ("headroom", &[("variant", "short")]),
         ("incast", &[("variant", "static")]),
+        ("irn", &[("topology.clos.podsets", "2")]),
         ("livelock", &[]),
         ("long-link", &[("variant", "short")]),
         ("slow-receiver", &[]),
