@@ -89,8 +89,8 @@ pub enum Recovery {
     /// With the first packet of the message.
     #[serde(rename = "go-back-0")]
     GoBack0,
-    /// Only what is missing is sent again, and the receiver keeps what is behind it (IRN, SIGCOMM 2018). Model NICs have
-    /// it, for SENDs and WRITEs.
+    /// Only what is missing is sent again, and the receiver keeps what is behind it (IRN, SIGCOMM 2018). Model NICs
+    /// have it, for SENDs and WRITEs.
     Selective,
 }
 
@@ -270,7 +270,8 @@ pub struct FlowSettings {
     /// Code t of the retransmission timeout, 4.096 µs · 2^t, 0 to 31; 0: off.
     #[serde(default = "timeout")]
     pub timeout: u8,
-    /// With `recovery = "selective"`: the same while fewer than three packets are not acknowledged; 0: `timeout`.
+    /// With `recovery = "selective"`: code of the retransmission timeout while fewer than three packets are not
+    /// acknowledged, 0 to 31; 0: that of `timeout`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub few_timeout: u8,
     /// Timeouts and sequence NAKs in a row, without an ACK of something new between them, before the QP fails, 0 to 7.

@@ -1,7 +1,7 @@
 //! The incidents: every built-in scenario and variant holds its own expectations and fails those of the others, so
 //! that a cure that cures nothing, or a failure that is not there, is found.
 
-use crate::scenario_runs::{run_watched, scenario};
+use crate::scenario_runs::{run_by_design, scenario};
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
 use xoff_network::Simulation;
@@ -13,7 +13,7 @@ use xoff_waves::report::Report;
 
 /// Runs a scenario and returns what was measured.
 fn measured(scenario: &Scenario) -> (Report, Metrics) {
-    let report = run_watched(scenario, &[]);
+    let report = run_by_design(scenario);
     let metrics = &report.summary.metrics;
     let metrics = (metrics.iter()).map(|(name, value)| (name.parse().unwrap(), *value));
     let metrics = metrics.collect();

@@ -18,18 +18,27 @@ pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
 /// Runs a scenario with the protocol monitors at every port. They have to find that frames break these rules, and no
 /// other.
 pub fn run_watched(scenario: &Scenario, broken: &[&str]) -> Report {
-    // They know RoCE, and selective repeat is another protocol.
-    let mut flows = scenario.flows.iter();
-    let roce = flows.all(|flow| flow.recovery != Recovery::Selective);
+    watched(
+        scenario,
+        &[FindingKind::Violation, FindingKind::ByDesign],
+        broken,
+    )
+}
+
+/// The same, where frames may break what the scenario says that they break by design.
+pub fn run_by_design(scenario: &Scenario) -> Report {
+    watched(scenario, &[FindingKind::Violation], &[])
+}
+
+/// Runs a scenario with monitors, whose findings of these kinds have to be of these rules.
+fn watched(scenario: &Scenario, kinds: &[FindingKind], broken: &[&str]) -> Report {
     let options = RunOptions {
-        check: roce.then(|| execute::all_ports(scenario).unwrap()),
+        check: Some(execute::all_ports(scenario).unwrap()),
         ..RunOptions::new(xoff_cosim::endpoints())
     };
     let report = execute::run(scenario, &options).unwrap();
-    let of_monitors = |finding: &&Finding| {
-        [FindingKind::Violation, FindingKind::ByDesign].contains(&finding.kind)
-    };
-    let violations = report.summary.findings.iter().filter(of_monitors);
+    let of_kind = |finding: &&Finding| kinds.contains(&finding.kind);
+    let violations = report.summary.findings.iter().filter(of_kind);
     let found: Vec<&str> = (violations.clone())
         .filter_map(|finding| finding.text.split(':').next())
         .collect();
