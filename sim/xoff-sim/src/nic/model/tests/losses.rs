@@ -140,19 +140,18 @@ fn a_peer_that_is_gone_ends_the_qp() {
     assert_eq!(nic.host().senders()[0].open(), 0, "all came back flushed");
 }
 
-#[test]
-fn a_receiver_without_buffers_is_waited_for() {
+/// A flow of 40 SENDs to a host with one receive buffer, posted again after a round trip over the bus.
+pub fn one_buffer(change: impl Fn(&mut QpSettings), faults: [&[&str]; 2]) -> Network<ModelNic> {
     let mut nics = [1, 2].map(|host| nic(host, &PcieConfig::default(), |_| ()));
     let [a, b] = &mut nics;
     let config = flow(0, WorkKind::SEND, 700, Some(40));
-    connect((a, 1), (b, 2), 0, &config, |_| ());
-    // One buffer at a time, posted again after a round trip over the bus.
+    connect((a, 1), (b, 2), 0, &config, &change);
     let settings = nics[1].config().clone();
     let mut host = Host::new(settings.clock, 32, &PcieConfig::default());
     let mut alone = nic(2, &PcieConfig::default(), |_| ());
     let key = {
         let mut other = nic(1, &PcieConfig::default(), |_| ());
-        connect((&mut other, 1), (&mut alone, 2), 0, &config, |_| ());
+        connect((&mut other, 1), (&mut alone, 2), 0, &config, &change);
         alone.register(
             0,
             Region {
@@ -167,7 +166,12 @@ fn a_receiver_without_buffers_is_waited_for() {
     host.receive(Receiver::new(config.clone(), 0, key, 1));
     *alone.host_mut() = host;
     nics[1] = alone;
-    let mut network = pair(nics, [&[], &[]]);
+    pair(nics, faults)
+}
+
+#[test]
+fn a_receiver_without_buffers_is_waited_for() {
+    let mut network = one_buffer(|_| (), [&[], &[]]);
     finish(&mut network, us(5_000), |_| ());
     let [a, b] = [A, B].map(|node| network.node(node));
     good(a);

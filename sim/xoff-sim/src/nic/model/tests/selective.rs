@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::flows::one_flow;
-use super::losses::LIVELOCK;
+use super::losses::{LIVELOCK, one_buffer};
 use super::*;
 use crate::kernel::Direction;
 use crate::protocol::gbn::requester::selective::Selective;
@@ -121,4 +121,47 @@ fn packets_that_wait_for_a_missing_one_take_no_room_in_the_receive_buffer() {
     assert_eq!(network.node(B).counters().get(reg::NAKS_OUT), 59);
     assert_eq!(network.node(B).buffer_bytes(), 0);
     assert_eq!(network.node(B).host().receivers()[0].fresh_bytes(), 0);
+}
+
+#[test]
+fn a_packet_that_comes_again_ahead_is_named_again() {
+    let config = flow(0, WorkKind::WRITE, 3 << 10, Some(1));
+    // The first of three packets is lost twice, and the NAKs that name the others once.
+    let faults = [
+        ["psn +0, shots 2: drop"].as_slice(),
+        &["any, shots 2: drop"],
+    ];
+    let mut network = one_flow(&config, selective, faults);
+    finish(&mut network, us(100_000), |_| ());
+    let counters = network.node(A).counters();
+    assert_eq!(counters.get(reg::TIMEOUTS), 2);
+    // All three, and then the first alone.
+    assert_eq!(counters.get(reg::RESENT_OUT), 4);
+    assert_eq!(network.node(B).counters().get(reg::DUPLICATES_IN), 2);
+    good(network.node(A));
+    good(network.node(B));
+}
+
+#[test]
+fn what_waits_behind_a_refused_packet_is_dropped_and_counted() {
+    let mut network = one_buffer(selective, [&["psn +0, shots 1: drop"], &[]]);
+    finish(&mut network, us(5_000), |_| ());
+    let [a, b] = [A, B].map(|node| network.node(node));
+    // Eight are outstanding. The first comes again and has the buffer, the second is refused, and with it the other six;
+    // and so on, with those behind.
+    assert!(b.counters().get(reg::GAPS_IN) >= 6);
+    // What arrives counts once: as what it becomes.
+    let fates = [
+        reg::REQUESTS_IN,
+        reg::GAPS_IN,
+        reg::DUPLICATES_IN,
+        reg::NO_BUFFER,
+    ];
+    let counted: u64 = fates.iter().map(|fate| b.counters().get(*fate)).sum();
+    let withdrawn = a.counters().get(reg::WITHDRAWN);
+    assert_eq!(counted, a.counters().get(reg::REQUESTS_OUT) - withdrawn - 1);
+    assert!(b.counters().get(reg::RNR_NAKS_OUT) > 5);
+    assert_eq!(a.host().senders()[0].delivered().len(), 40);
+    good(a);
+    good(b);
 }
