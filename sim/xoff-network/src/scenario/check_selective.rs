@@ -15,8 +15,11 @@ impl Scenario {
                 NicKind::Model if settings.translation.is_some() => {
                     Some("translates addresses, which goes with go-back-n")
                 }
-                NicKind::Model => None,
-                _ => Some("goes back: nic = \"model\" repeats selectively"),
+                // What TCP has instead is said elsewhere.
+                NicKind::Model | NicKind::Tcp => None,
+                NicKind::Rtl | NicKind::Custom(_) => {
+                    Some("goes back: nic = \"model\" repeats selectively")
+                }
             };
             entry.names().into_iter().map(move |name| (name, lacks))
         };
@@ -29,9 +32,9 @@ impl Scenario {
                 continue;
             }
             let key = format!("flows.{}.recovery", settings.name);
-            let ends = [&flow.from, &flow.to].into_iter();
-            let lacks = ends.filter_map(|end| Some((end, lacking.get(end).copied().flatten()?)));
-            let problem = match lacks.into_iter().next() {
+            let mut ends = [&flow.from, &flow.to].into_iter();
+            let lacks = ends.find_map(|end| Some((end, lacking[end]?)));
+            let problem = match lacks {
                 Some((host, why)) => format!("selective: the NIC of {host} {why}"),
                 None if settings.returns() => {
                     "selective: READs and atomics go back; SENDs and WRITEs do not have to".into()
