@@ -134,8 +134,8 @@ fn classes_by_dscp_at_one_end_and_by_pcp_at_the_other_are_said() {
     assert_eq!(notes, [of("f"), of("g")]);
 }
 
-/// A window of 256 packets of at most 1,106 bytes, 1,024 and all headers that are possible, is 283,136 bytes; XOFF is far
-/// above. With α it depends on what is free: at least what all packets under way leave of 12 MB less headroom.
+/// A window of 256 packets of at most 1,106 bytes, 1,024 and all headers that are possible, is 283,136 bytes; XOFF is
+/// far above. With α it depends on what is free: at least what all packets under way leave of 12 MB less headroom.
 #[test]
 fn an_incast_without_a_pause_is_explained() {
     let headroom = "headroom = \"40 KB\"";
@@ -279,8 +279,8 @@ fn pauses_of_a_storm_are_captured_where_they_are_sent() {
     assert_eq!(captured[&received].len(), 10);
 }
 
-/// Two racks. `h` stops everything from 1 ms on for a while, so `slow` fills the way to it, and the flows from `b` to `r`
-/// stand because of that.
+/// Two racks. `h` stops everything from 1 ms on for a while, so `slow` fills the way to it, and the flows from `b` to
+/// `r` stand because of that.
 fn racks(more: &str) -> Report {
     let text = format!(
         r#"
@@ -379,8 +379,8 @@ fn storms_and_victims_before_the_window_are_those_of_the_run_alone() {
     }
 }
 
-/// The third flow locks the ring at 2.975 ms, and ends; a watchdog breaks the cycle 2 ms later. What two flows do then is
-/// no deadlock.
+/// The third flow locks the ring at 2.975 ms, and ends; a watchdog breaks the cycle 2 ms later. What two flows do then
+/// is no deadlock.
 #[test]
 fn a_deadlock_before_the_window_is_one_of_the_run_alone() {
     let watchdog = "{ ports = \"all\", detect = \"2 ms\", restore = \"1 ms\" }";

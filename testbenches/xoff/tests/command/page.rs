@@ -548,8 +548,8 @@ fn transcripts_of_the_readme_are_what_the_command_prints() {
     assert_eq!(count, 4, "transcripts of calc, decode and run");
 }
 
-/// Runs the command of README that sweeps over seeds of a scenario, with these seeds in place of its own. Returns a metric
-/// by variant and seed.
+/// Runs the command of README that sweeps over seeds of a scenario, with these seeds in place of its own. Returns a
+/// metric by variant and seed.
 fn swept(
     readme: &str,
     scenario: &str,

@@ -59,8 +59,8 @@ fn one_rank_writes_and_prints_what_one_alone_does() {
     }
 }
 
-/// The commands that docs/ranks.md has for `mpirun`, with ranks that are threads. What they exchange is what the page says,
-/// but for the time that they wait. `make mpi` runs them with MPI.
+/// The commands that docs/ranks.md has for `mpirun`, with ranks that are threads. What they exchange is what the page
+/// says, but for the time that they wait. `make mpi` runs them with MPI.
 #[test]
 fn the_commands_of_the_page_exchange_what_it_says() {
     let page = fs::read_to_string(crate::common::file("../docs/ranks.md")).unwrap();
