@@ -75,9 +75,20 @@ KEYS = [
     ("src_qp", ["infiniband.deth.srcqp"], number, int),
     ("class_enable", ["macc.cbfc.enbv"], number, int),
 ]
+# Keys of the PDUs of iWARP that end in a frame: a list in both.
+IWARP = [
+    ("opcode", "iwarp_rdma.opcode"),
+    ("last", "iwarp_ddp.last_flag"),
+    ("stag", "iwarp_ddp.stag"),
+    ("to", "iwarp_ddp.tagged_offset"),
+    ("qn", "iwarp_ddp.qn"),
+    ("msn", "iwarp_ddp.msn"),
+    ("mo", "iwarp_ddp.mo"),
+    ("inv_stag", "iwarp_rdma.inval_stag"),
+]
 # The UDP source port is a key of RoCE packets only.
 ROCE = [("src_port", ["udp.srcport"], number, int)]
-OTHERS = ["frame.number", "frame.time_epoch", "frame.protocols", "_ws.malformed"]
+OTHERS = ["frame.number", "frame.time_epoch", "frame.protocols", "_ws.malformed"] + [name for _, name in IWARP]
 FIELDS = list(dict.fromkeys(OTHERS + [name for _, names, _, _ in KEYS + ROCE for name in names]))
 
 # Why one of the two may see less of a frame: what it is called, and for which frames and keys.
@@ -177,6 +188,18 @@ def compare(row, seen, excused, counts):
             yield f"{key}: {row.get(key, 'nothing')}, tshark {text or 'nothing'} ({seen['frame.protocols']})"
 
 
+def compare_iwarp(row, seen, counts):
+    """The differences of the PDUs of iWARP that end in a frame, as text."""
+    for key, name in IWARP:
+        ours = [pdu[key] for pdu in row.get("iwarp", []) if key in pdu]
+        ours = [int(value, 0) if isinstance(value, str) else int(value) for value in ours]
+        theirs = [number(text) for text in seen[name].split(",") if text]
+        if ours == theirs:
+            counts["fields"] += len(ours)
+        else:
+            yield f"iwarp.{key}: {ours}, tshark {theirs}"
+
+
 def main(captures):
     counts = Counter()
     version = run([TSHARK, "--version"])[1].splitlines()[0]
@@ -193,7 +216,8 @@ def main(captures):
         if len(ours) != len(theirs):
             problems.append(f"{len(ours)} rows, tshark has {len(theirs)}")
         for row, seen in zip(ours, theirs):
-            problems += [f"frame {row['frame']}: {text}" for text in compare(row, seen, excused, counts)]
+            texts = [*compare(row, seen, excused, counts), *compare_iwarp(row, seen, counts)]
+            problems += [f"frame {row['frame']}: {text}" for text in texts]
         kinds = Counter(row["verdict"] for row in ours)
         kinds = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
         print(f"{os.path.basename(capture)}: {len(ours)} rows ({kinds}), {len(problems)} differences")

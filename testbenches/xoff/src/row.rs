@@ -7,7 +7,7 @@ use xoff_sim::wire::frame::{IpKind, ParsedFrame};
 use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, address_of};
 use xoff_waves::capture::{Direction, Interface, Link, Tunnel};
 
-use crate::decode::{Seen, Segment};
+use crate::decode::{Part, Seen, Segment};
 
 /// The middle one of the three IPv4 flags.
 const DONT_FRAGMENT: u8 = 0b010;
@@ -179,6 +179,9 @@ pub struct Row {
     /// The TCP segment in it: ports, flags by letters, numbers, window, and bytes of data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tcp: Option<Segment>,
+    /// What of iWARP ends in that segment: the frames with which a stream begins, and PDUs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iwarp: Vec<Part>,
     /// All bytes of the frame, after `hex:`, if the keys alone do not reproduce it: verdict `other` or `malformed`, or
     /// fields that the builder does not set.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -298,6 +301,7 @@ impl Row {
                 _ => None,
             }),
             tcp: None,
+            iwarp: Vec::new(),
             raw: None,
         }
     }
@@ -316,6 +320,7 @@ impl Row {
         self.tunnels.clone_from(&record.tunnels);
         self.verdict = seen.class.key();
         self.tcp.clone_from(&seen.segment);
+        self.iwarp.clone_from(&seen.iwarp);
         if record.link != Link::Ethernet {
             self.link_type = Some(record.link_type);
             self.dst_mac = None;

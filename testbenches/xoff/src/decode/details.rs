@@ -56,6 +56,11 @@ pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
     };
     let segment = seen.segment.iter().flat_map(Segment::pieces);
     let segment = segment.map(|text| (Ink::Plain, text));
+    let iwarp = seen.iwarp.iter().enumerate().flat_map(|(place, part)| {
+        // The first is named in a column.
+        let name = (place > 0).then(|| (Ink::Plain, part.name()));
+        name.into_iter().chain(part.pieces())
+    });
     let tunnels = record.tunnels.iter().rev();
     let tunnels = tunnels.map(|tunnel| {
         let ink = if tunnel.is_marked() {
@@ -68,6 +73,7 @@ pub fn details_of(seen: &Seen<'_>) -> Vec<Piece> {
     let pieces = piece.into_iter();
     pieces
         .chain(of_frame(&seen.frame, other))
+        .chain(iwarp)
         .chain(segment)
         .chain(tunnels)
         .collect()

@@ -5,6 +5,7 @@ pub mod compare;
 mod conversation;
 pub mod details;
 mod draw;
+mod iwarp;
 mod range;
 mod seen;
 mod segment;
@@ -25,6 +26,8 @@ use xoff_waves::capture::{Filled, Link, Reader, Record};
 
 pub use arguments::{DecodeArgs, RowFormat};
 pub use compare::differences;
+use iwarp::Iwarp;
+pub use iwarp::Part;
 pub use range::{FrameRange, FrameRangeError};
 pub use seen::{Class, Seen};
 pub use segment::Segment;
@@ -84,6 +87,7 @@ pub fn run(
         progress,
         range: arguments.frames.unwrap_or_default(),
         limit: arguments.limit.unwrap_or(u64::MAX),
+        iwarp: Iwarp::default(),
     };
     let result = decoder.decode(reader, streams);
     decoder.progress.finish_and_clear();
@@ -177,6 +181,7 @@ struct Decoder {
     progress: ProgressBar,
     range: FrameRange,
     limit: u64,
+    iwarp: Iwarp,
 }
 
 impl Decoder {
@@ -240,7 +245,10 @@ impl Decoder {
             }
         }
         for ((record, filled), parsed) in batch.iter().zip(&filled).zip(shown) {
-            let seen = Seen::new(record, filled.as_ref(), parsed);
+            let mut seen = Seen::new(record, filled.as_ref(), parsed);
+            if let (Some(segment), Some(filled)) = (&seen.segment, filled) {
+                seen.iwarp = self.iwarp.follow(segment, &filled.bytes, filled.kept);
+            }
             self.tally.add(&seen);
             self.compared += u64::from(filled.is_some());
             match &mut self.view {
@@ -394,6 +402,7 @@ mod tests {
             progress: ProgressBar::hidden(),
             range: FrameRange::default(),
             limit: u64::MAX,
+            iwarp: Iwarp::default(),
         };
         let input: Box<dyn Read> = Box::new(io::Cursor::new(file));
         decoder

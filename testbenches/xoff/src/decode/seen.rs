@@ -10,6 +10,7 @@ use xoff_sim::wire::{
 use xoff_waves::capture::{Filled, Link, Record};
 
 use super::details::is_unread;
+use super::iwarp::Part;
 use super::segment::Segment;
 
 /// What a record is: the parser's verdict, or why it has none.
@@ -83,6 +84,8 @@ pub struct Seen<'a> {
     pub class: Class,
     /// The TCP segment in it.
     pub segment: Option<Segment>,
+    /// What of iWARP ends in that segment.
+    pub iwarp: Vec<Part>,
 }
 
 impl<'a> Seen<'a> {
@@ -105,6 +108,7 @@ impl<'a> Seen<'a> {
         let segment = filled.filter(|_| other);
         Self {
             segment: segment.and_then(|filled| Segment::of(&filled.bytes, filled.kept)),
+            iwarp: Vec::new(),
             record,
             frame,
             class,

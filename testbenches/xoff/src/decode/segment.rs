@@ -59,6 +59,11 @@ impl Segment {
         })
     }
 
+    /// Whether it opens a connection.
+    pub fn opens(&self) -> bool {
+        self.flags.contains('S')
+    }
+
     /// Ports, numbers and length, as pieces of a row.
     pub fn pieces(&self) -> Vec<String> {
         let mut pieces = vec![

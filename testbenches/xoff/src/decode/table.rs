@@ -8,6 +8,7 @@ use xoff_sim::wire::{Opcode, SyndromeMeaning};
 use xoff_waves::capture::{Direction, Interface, Link};
 
 use super::details::{Piece, details_of, flags};
+use super::iwarp::Part;
 use super::seen::{Class, Seen};
 use crate::row::addresses;
 use crate::terminal::{Ink, Paint};
@@ -308,7 +309,10 @@ fn cell(field: Field, seen: &Seen<'_>, has_verdict: bool) -> Piece {
             {
                 (operation_ink(frame, bth.opcode), bth.opcode.to_string())
             }
-            None if seen.segment.is_some() => (Ink::Plain, "TCP".into()),
+            None if seen.segment.is_some() => {
+                let first = seen.iwarp.first();
+                (Ink::Plain, first.map_or("TCP".into(), Part::name))
+            }
             None if has_verdict => (Ink::Plain, String::new()),
             _ => (class_ink(class), class.to_string()),
         },

@@ -11,8 +11,8 @@ use crate::row::Row;
 /// Keys that say when and where a frame was seen.
 const SEEN: [&str; 4] = ["time_ns", "interface", "direction", "fcs_ok"];
 
-/// The key of tunnels around a frame, which are not built.
-const TUNNELS: &str = "tunnels";
+/// Keys of what is around a frame and is not built: tunnels, and the stream of which a segment is a part.
+const AROUND: [&str; 2] = ["tunnels", "iwarp"];
 
 /// Content of a line.
 #[derive(Debug)]
@@ -96,7 +96,8 @@ pub fn item(line: &str, skip: bool) -> Result<Item, LineError> {
         let said = || text(value).unwrap_or_else(|| value.to_string());
         if SEEN.contains(&&key[..]) {
             seen.set(key, &said())?;
-        } else if !["raw", "frame", TUNNELS].contains(&&key[..])
+        } else if !["raw", "frame"].contains(&&key[..])
+            && !AROUND.contains(&&key[..])
             && !is.is_null()
             && is.get(key) != Some(value)
         {
@@ -145,7 +146,8 @@ pub fn parse(line: &str) -> Result<Description, LineError> {
     }
     for (key, value) in object
         .iter()
-        .filter(|(key, value)| !(*key == "verdict" && value.is_string()) && *key != TUNNELS)
+        .filter(|(key, value)| !(*key == "verdict" && value.is_string()))
+        .filter(|(key, _)| !AROUND.contains(&&key[..]))
     {
         description.set(
             key,

@@ -15,6 +15,7 @@ const MIXED: &str = "data/enc_mixed_linktypes.pcapng";
 const COOKED: &str = "data/enc_sll2.pcap";
 const TUNNELS: &str = "data/tunnels.pcap";
 const MARKED: &str = "data/marked_in_vxlan.pcap";
+const IWARP: &str = "data/iwarp.pcap";
 
 fn rows(arguments: &[&str], input: &[u8]) -> Vec<Value> {
     let (out, err) = said(
@@ -435,6 +436,44 @@ fn what_is_no_whole_frame_is_not_injected() {
         temporary.path(),
     );
     assert_eq!(frames.unwrap().len(), 2);
+}
+
+/// Opcodes and numbers are compared with tshark's by `every_row_agrees_with_tshark`, and its CRC check says 'Good' of
+/// all 22 PDUs.
+#[test]
+fn of_iwarp_the_headers_are_shown() {
+    let rows = rows(&[IWARP], &[]);
+    let parts: Vec<&Value> = (rows.iter())
+        .flat_map(|row| row["iwarp"].as_array().into_iter().flatten())
+        .collect();
+    let keys = |key: &str| parts.iter().filter(|part| part.get(key).is_some()).count();
+    assert_eq!((keys("mpa"), keys("opcode"), keys("crc_ok")), (4, 22, 22));
+    assert!(
+        parts
+            .iter()
+            .all(|part| part["crc_ok"] != Value::Bool(false))
+    );
+    let read = parts
+        .iter()
+        .find(|part| part.get("read").is_some())
+        .unwrap();
+    assert_eq!(
+        read["read"],
+        serde_json::json!({
+            "bytes": 1800, "from_stag": 0x3333, "from": "0x0000000000006000",
+            "to_stag": 0x2222, "to": "0x0000000000005000"
+        })
+    );
+    let (out, _) = said(&["decode", "--model", IWARP], &[], 0);
+    insta::assert_snapshot!("decode_iwarp", out);
+    // The rows build the same frames again.
+    let (jsonl, _) = said(&["decode", "--model", "--format", "jsonl", IWARP], &[], 0);
+    let (hex, _) = said(&["encode", "--model", "--jsonl", "-"], jsonl, 0);
+    let raw = rows.iter().map(|row| row["raw"].as_str().unwrap());
+    assert!(
+        hex.lines()
+            .eq(raw.map(|raw| raw.trim_start_matches("hex:")))
+    );
 }
 
 /// Compares every row of the captures with tshark's fields, which `make test` installs.
