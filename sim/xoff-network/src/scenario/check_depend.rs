@@ -7,7 +7,7 @@ use xoff_sim::time::ByteCount;
 use super::check::{Issue, issue};
 use super::connection::{Connection, MOST_FLOWS};
 use super::names::Names;
-use super::pattern::{BARRIER_BYTES, IN_CAPSULE_BYTES};
+use super::pattern::BARRIER_BYTES;
 use super::{FlowSettings, Pairs, Pattern, Scenario};
 
 /// Least number of hosts of a pattern.
@@ -38,7 +38,7 @@ impl Scenario {
         let answered = (self.flows.iter()).any(|other| other.answers.as_ref() == Some(&flow.name));
         match flow.depth {
             Some(0) => wrong("depth", "0: 1 or more".into()),
-            Some(_) if only(Pattern::NvmeRead) || only(Pattern::NvmeWrite) => {}
+            Some(_) if flow.pattern.is_some_and(Pattern::is_storage) => {}
             Some(_) if !answered => {
                 wrong(
                     "depth",
@@ -412,22 +412,14 @@ fn ends(flow: &FlowSettings, pattern: Pattern, from: &[String], to: &[String]) -
         }
         return found;
     }
-    if matches!(pattern, Pattern::NvmeRead | Pattern::NvmeWrite) {
+    if pattern.is_storage() {
         let pairs =
             (0..from.len().max(to.len())).map(|k| (&from[k % from.len()], &to[k % to.len()]));
         if let Some((host, _)) = pairs.into_iter().find(|(from, to)| from == to) {
             wrong("to", format!("'{host}' would be its own target"));
         }
-        if pattern == Pattern::NvmeWrite && flow.message > IN_CAPSULE_BYTES {
-            let problem = format!(
-                "{}: data of a write go in its command, {IN_CAPSULE_BYTES} at most; a target fetches more by READ, which \
-                 this pattern does not have yet",
-                flow.message
-            );
-            wrong("message", problem);
-        }
         if flow.operation != super::Operation::default() {
-            let problem = "commands and completions are SENDs, data of a read a WRITE".into();
+            let problem = "what asks and answers are SENDs, data go by WRITE and READ".into();
             wrong("operation", problem);
         }
         return found;

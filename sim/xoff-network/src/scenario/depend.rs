@@ -272,7 +272,7 @@ fn job(entry: &FlowSettings, layout: &Layout, names: &Names, first: usize) -> Op
             let response = entry.response.unwrap_or(entry.message);
             (servers + 1, response * servers as u64)
         }
-        Pattern::NvmeRead | Pattern::NvmeWrite => (2, entry.message),
+        _ if pattern.is_storage() => (2, entry.message),
         _ => (of(&entry.from), entry.message),
     };
     Some(Job {

@@ -196,12 +196,12 @@ pub struct FlowSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
     /// Of an entry that another one answers: most messages without an answer; without it messages do not wait for
-    /// answers. With `nvme-read` and `nvme-write`: most commands without a completion, 1 if it is not given.
+    /// answers. With storage such as `nvme-read`: most commands without a completion, 1 if it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// Time from what a message has waited for to its post: compute time between the rounds of a pattern, behind
-    /// `after`, before an answer, or between an answer and the next request. With `nvme-read` and `nvme-write` the time
-    /// of the target's device.
+    /// `after`, before an answer, or between an answer and the next request. With storage such as `nvme-read` the
+    /// time of the target's device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Duration>,
     /// With `tree-all-reduce`: bytes of a chunk; without it all of the data is one.

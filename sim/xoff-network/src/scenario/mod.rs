@@ -49,6 +49,7 @@ pub mod ns3;
 pub mod pattern;
 pub mod pingmesh;
 pub mod schema;
+mod storage;
 pub mod switch;
 pub mod tcp;
 pub mod topology;

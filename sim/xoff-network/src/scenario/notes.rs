@@ -3,11 +3,17 @@
 use std::collections::BTreeSet;
 
 use xoff_sim::switch::{Limit, PauseKind};
-use xoff_sim::time::{ByteCount, LineRate};
+use xoff_sim::time::{ByteCount, LineRate, Rate};
 
 use super::connection::Connection;
+use super::names::Names;
+use super::pingmesh::Reach;
 use super::switch::{Classify, Curve};
 use super::{Action, NicKind, Scenario, SwitchSettings};
+use crate::words::gbps;
+
+/// Probes that are more than this part of a host's line are a load.
+const MOST_PROBES: f64 = 0.2;
 
 fn words(classify: Classify) -> &'static str {
     match classify {
@@ -59,6 +65,7 @@ impl Scenario {
         said.extend(self.lossless_nowhere(&pausing, flows));
         said.extend(self.classes_apart(flows));
         said.extend(self.marks_without_reaction(flows));
+        said.extend(self.probes_that_load());
         // Tiers of a topology may have the same settings.
         let mut known = BTreeSet::new();
         said.retain(|note| known.insert(note.clone()));
@@ -148,6 +155,24 @@ impl Scenario {
             }
         }
         said
+    }
+
+    /// Probes that are a load wait for each other, and what is wrong with them may be nothing else.
+    fn probes_that_load(&self) -> Option<String> {
+        let pingmesh = self.pingmesh.as_ref()?;
+        let rates = self.host_rates(&Names::of(self));
+        let slowest = rates.into_values().max_by_key(|rate| rate.byte_time())?;
+        let line = Rate::from(slowest).as_bits_per_second() as f64 / 1e9;
+        let bits = Reach::ALL.len() as f64 * pingmesh.message.get() as f64 * 8.0;
+        let sent = bits * 1e3 / pingmesh.interval.as_ps().max(1) as f64;
+        (sent > MOST_PROBES * line).then(|| {
+            format!(
+                "pingmesh: its probes are up to {} a host, a load for which they wait themselves, so what they find may \
+                 be no fault: a longer interval or a shorter message, below {}",
+                gbps(sent),
+                gbps(MOST_PROBES * line)
+            )
+        })
     }
 
     fn marks_without_reaction(&self, flows: &[Connection<'_>]) -> Option<String> {

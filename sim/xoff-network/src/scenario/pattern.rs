@@ -5,18 +5,13 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
+use super::Message;
 use super::connection::{MOST_FLOWS, exponential};
 use super::depend::{End, Gate, Unit};
-use super::{Message, Operation};
+use super::storage::Exchange;
 
 /// Bytes of a message of a barrier.
 pub const BARRIER_BYTES: ByteCount = ByteCount::new(8);
-/// Bytes of a command of NVMe, a submission queue entry (NVM Express base specification).
-pub const COMMAND_BYTES: ByteCount = ByteCount::new(64);
-/// Bytes of a completion of NVMe, a completion queue entry.
-pub const COMPLETION_BYTES: ByteCount = ByteCount::new(16);
-/// Most bytes of data in a command capsule. Targets fetch more by READ.
-pub const IN_CAPSULE_BYTES: ByteCount = ByteCount::new(8 << 10);
 
 /// What the hosts of an entry do together, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -43,8 +38,17 @@ pub enum Pattern {
     /// NVMe over Fabrics: a host of `from` sends a command of 64 B, its target writes the data and sends a completion
     /// of 16 B.
     NvmeRead,
-    /// NVMe over Fabrics: a host of `from` sends a command with its data, and its target a completion of 16 B.
+    /// NVMe over Fabrics: a host of `from` sends a command, its target fetches the data and sends a completion of 16 B;
+    /// up to 8 KiB of data go with the command.
     NvmeWrite,
+    /// NFS over RDMA: a host of `from` calls, its server writes the data and replies.
+    NfsRead,
+    /// NFS over RDMA: a host of `from` calls, its server fetches the data and replies.
+    NfsWrite,
+    /// SMB Direct: a host of `from` asks, its server writes the data and responds.
+    SmbRead,
+    /// SMB Direct: a host of `from` asks, its server fetches the data and responds.
+    SmbWrite,
 }
 
 impl Pattern {
@@ -62,14 +66,28 @@ impl Pattern {
             Self::Queries => "queries",
             Self::NvmeRead => "nvme-read",
             Self::NvmeWrite => "nvme-write",
+            Self::NfsRead => "nfs-read",
+            Self::NfsWrite => "nfs-write",
+            Self::SmbRead => "smb-read",
+            Self::SmbWrite => "smb-write",
         }
     }
 
     /// Whether the hosts of `from` do it among themselves, without `to`.
     pub const fn is_collective(self) -> bool {
-        !matches!(
+        !matches!(self, Self::Incast | Self::Queries) && !self.is_storage()
+    }
+
+    /// Whether it is I/O of hosts of `from` with targets of `to`.
+    pub const fn is_storage(self) -> bool {
+        matches!(
             self,
-            Self::Incast | Self::Queries | Self::NvmeRead | Self::NvmeWrite
+            Self::NvmeRead
+                | Self::NvmeWrite
+                | Self::NfsRead
+                | Self::NfsWrite
+                | Self::SmbRead
+                | Self::SmbWrite
         )
     }
 
@@ -95,7 +113,14 @@ impl Pattern {
             }
             Self::AllGather | Self::ReduceScatter | Self::AllToAll => others,
             Self::Barrier => 0.0,
-            Self::Incast | Self::Queries | Self::NvmeRead | Self::NvmeWrite => 1.0,
+            Self::Incast
+            | Self::Queries
+            | Self::NvmeRead
+            | Self::NvmeWrite
+            | Self::NfsRead
+            | Self::NfsWrite
+            | Self::SmbRead
+            | Self::SmbWrite => 1.0,
         }
     }
 }
@@ -167,8 +192,12 @@ impl Request<'_> {
             Pattern::Barrier => self.barrier(),
             Pattern::Incast => self.incast(),
             Pattern::Queries => self.queries(),
-            Pattern::NvmeRead => self.nvme(true),
-            Pattern::NvmeWrite => self.nvme(false),
+            Pattern::NvmeRead
+            | Pattern::NvmeWrite
+            | Pattern::NfsRead
+            | Pattern::NfsWrite
+            | Pattern::SmbRead
+            | Pattern::SmbWrite => self.storage(),
         }
     }
 
@@ -191,7 +220,12 @@ impl Request<'_> {
                 (incasts * f64::from(senders)) as usize
             }
             Pattern::Queries => n.saturating_mul(self.to.len()).saturating_mul(2),
-            Pattern::NvmeRead | Pattern::NvmeWrite => 2 * n.max(self.to.len()),
+            Pattern::NvmeRead
+            | Pattern::NvmeWrite
+            | Pattern::NfsRead
+            | Pattern::NfsWrite
+            | Pattern::SmbRead
+            | Pattern::SmbWrite => 3 * n.max(self.to.len()),
         }
     }
 
@@ -379,18 +413,14 @@ impl Request<'_> {
         layout
     }
 
-    /// Commands and what targets send back. Host k of `from` is with host k of `to`, around the shorter list. Data go
-    /// ahead of their completion on one QP, so that it tells that they are there.
-    fn nvme(&self, read: bool) -> Layout {
+    /// Commands and what targets do about them. Host k of `from` is with host k of `to`, around the shorter list. What a
+    /// target fetches has a QP of its own: an answer waits for its READ, and a READ for no answer.
+    fn storage(&self) -> Layout {
         let mut layout = Layout::default();
+        let exchange = Exchange::of(self.pattern, self.message).expect("a pattern of storage");
         for pair in 0..self.from.len().max(self.to.len()) {
             let from = &self.from[pair % self.from.len()];
             let to = &self.to[pair % self.to.len()];
-            let (command, back) = (layout.flows.len(), layout.flows.len() + 1);
-            let capsule = match read {
-                true => COMMAND_BYTES,
-                false => COMMAND_BYTES + self.message,
-            };
             let flow = |from: &String, to: &String, messages: Vec<Message>| PatternFlow {
                 from: from.clone(),
                 to: to.clone(),
@@ -399,21 +429,27 @@ impl Request<'_> {
                 messages: Some(messages),
                 start: self.start,
             };
-            let mut answer = vec![(Operation::Send, COMPLETION_BYTES)];
-            if read {
-                answer.insert(0, (Operation::Write, self.message));
-            }
-            let per = answer.len() as u64;
-            let ask = flow(from, to, vec![(Operation::Send, capsule)]);
-            layout.flows.extend([ask, flow(to, from, answer)]);
+            let (command, back) = (layout.flows.len(), layout.flows.len() + 1);
+            let ask = flow(from, to, vec![exchange.command]);
+            layout
+                .flows
+                .extend([ask, flow(to, from, exchange.answer.clone())]);
             layout.gates.push(Gate {
                 lead: self.depth.into(),
                 ..self.gate(vec![command], vec![(End::Arrived(back), 1)])
             });
+            let mut before = End::Arrived(command);
+            if let Some(fetch) = exchange.fetch {
+                let place = layout.flows.len();
+                layout.flows.push(flow(to, from, vec![fetch]));
+                let gate = self.gate(vec![place], vec![(before, 1)]);
+                layout.gates.push(gate);
+                before = End::Sent(place);
+            }
             layout.gates.push(Gate {
-                batch: per,
+                batch: exchange.answer.len() as u64,
                 think: self.think,
-                ..self.gate(vec![back], vec![(End::Arrived(command), 1)])
+                ..self.gate(vec![back], vec![(before, 1)])
             });
             layout.units.push(Unit {
                 begin: vec![(command, 1)],

@@ -315,24 +315,87 @@ fn one_way(keys: &str) -> f64 {
     seen.saturating_since(posted).as_ps() as f64 / 1e3
 }
 
-/// A command, the device, the data, and the frame of the completion behind them, 16 bytes of payload; or a command with
-/// data, the device and a completion.
+/// The time from the post of a READ until it is complete, alone, in nanoseconds.
+fn read(bytes: u32) -> f64 {
+    let keys = format!("operation = 'read'\nmessage = '{bytes} B'\noutstanding = 1");
+    let flows = entry("f", &format!("from = 'h1'\nto = 'h0'\n{keys}"));
+    let mut simulation = Simulation::new(&scenario(2, 2_000, &flows)).unwrap();
+    simulation.run_until(Time::from_us(1_000)).unwrap();
+    let mut recorder = Recorder::new(&simulation);
+    simulation.run_until(Time::from_us(2_000)).unwrap();
+    let metrics = recorder.metrics(&simulation);
+    f64::from(bytes) * 8.0 / metrics[&Metric::flow(Quantity::GoodputGbps, "f")]
+}
+
+/// What asks, the device, and data with the frame of the answer behind them, or data that are fetched before.
 #[test]
-fn an_nvme_operation_takes_the_sum_of_its_parts() {
-    let completion = (16.0 + 82.0) * 8.0 / 40.0;
+fn an_operation_of_storage_takes_the_sum_of_its_parts() {
     let send = |bytes: u32| one_way(&format!("operation = 'send'\nmessage = '{bytes} B'"));
-    let read = send(64) + 10_000.0 + one_way("message = '4 KiB'") + completion;
-    let write = send(64 + 4096) + 10_000.0 + send(16);
-    for (pattern, parts) in [("nvme-read", read), ("nvme-write", write)] {
-        let measured = iops(&format!(
-            "pattern = '{pattern}'\nmessage = '4 KiB'\nthink = '10 us'"
-        ));
+    // On the wire the answer is a frame of 82 bytes more than its payload.
+    let behind = |bytes: f64| (bytes + 82.0) * 8.0 / 40.0;
+    let data = |kib: u32| one_way(&format!("message = '{kib} KiB'"));
+    let device = 10_000.0;
+    let of = [
+        ("nvme-read", 4, send(64) + device + data(4) + behind(16.0)),
+        ("nvme-write", 4, send(64 + 4096) + device + send(16)),
+        (
+            "nvme-write",
+            64,
+            send(64) + read(65_536) + device + send(16),
+        ),
+        (
+            "nfs-read",
+            64,
+            send(168) + device + data(64) + behind(180.0),
+        ),
+        (
+            "nfs-write",
+            64,
+            send(176) + read(65_536) + device + send(188),
+        ),
+        (
+            "smb-read",
+            64,
+            send(152) + device + data(64) + behind(104.0),
+        ),
+        (
+            "smb-write",
+            64,
+            send(152) + read(65_536) + device + send(104),
+        ),
+    ];
+    for (pattern, kib, parts) in of {
+        let keys = format!("pattern = '{pattern}'\nmessage = '{kib} KiB'\nthink = '10 us'");
+        let measured = iops(&keys);
         let off = measured * parts / 1e9 - 1.0;
         println!(
-            "{pattern}: {measured:.0} IOPS, parts {parts:.0} ns, {:.2} %",
+            "{pattern} of {kib} KiB: {measured:.0} IOPS, parts {parts:.0} ns, {:.2} %",
             off * 100.0
         );
         assert!(off.abs() < 0.02, "{pattern}: {measured}, {parts}");
+    }
+}
+
+/// A target fetches the data of as many writes at once as there are commands, until the wire is full: 64 KiB in frames of
+/// 1,106 bytes with AETH in the first and the last, and ACKs, requests and calls in the other direction.
+#[test]
+fn fetched_data_fill_the_wire() {
+    for pattern in ["nvme-write", "nfs-write", "smb-write"] {
+        let of = |depth: u32| {
+            let keys = "message = '64 KiB'\nthink = '10 us'";
+            iops(&format!("pattern = '{pattern}'\n{keys}\ndepth = {depth}"))
+        };
+        let [one, two, deep] = [1, 2, 16].map(of);
+        println!("{pattern}: IOPS at depth 1, 2, 16: {one:.0} {two:.0} {deep:.0}");
+        assert!(
+            (two / one / 2.0 - 1.0).abs() < 0.15,
+            "{pattern}: {one}, {two}"
+        );
+        let full = 40e9 / 8.0 / (64.0 * 1_106.0 + 8.0);
+        assert!(
+            deep <= full * 1.001 && deep > full * 0.97,
+            "{pattern}: {deep}, {full}"
+        );
     }
 }
 
