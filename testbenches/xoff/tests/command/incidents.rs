@@ -164,11 +164,19 @@ fn ecmp() {
     };
     let base = run("base", "4 ms", "2 ms");
     let pfc = run("pfc", "1 ms", "500 us");
+    let lockstep = run("lockstep", "1 ms", "500 us");
     let shared = run("shared", "4 ms", "2 ms");
     // From the start: marks make it slow after some hundred microseconds.
     let spray = run("spray", "1 ms", "0 us");
     assert!((0.5..0.97).contains(&share(&base)), "{}", share(&base));
     assert!((0.9..=1.0).contains(&share(&pfc)), "{}", share(&pfc));
+    // Max-min with a share for each of 12 hosts, whose 8 QPs choose one of 4 uplinks at random, both ways: 87 % of
+    // the uplinks in the mean of 300 draws, 73 to 97 % in all but six.
+    let shown = share(&lockstep);
+    assert!(
+        (0.7..0.95).contains(&shown) && shown < share(&pfc) - 0.03,
+        "{shown}"
+    );
     assert!(share(&shared) < 0.75 * share(&base), "{}", share(&shared));
     assert!(share(&spray) <= 1.0);
     assert_eq!(base["naks_tx.total"], 0.0);

@@ -59,6 +59,11 @@ fn settings_that_agree_have_no_notes() {
         notes(&format!("host.dcqcn = {{}}\n{SWITCH}{alpha}")),
         [""; 0]
     );
+    // Three probes of 33 KB each 100 us are 7.92 Gb/s.
+    assert_eq!(
+        notes(&format!("{SWITCH}[pingmesh]\nmessage = \"33 KB\"")),
+        [""; 0]
+    );
     let off = format!("{SWITCH}pauses = \"off\"");
     assert_eq!(notes(&off), [""; 0]);
 }
@@ -79,6 +84,11 @@ fn settings_that_contradict_each_other_are_said() {
         (
             format!("{low}ecn = {{ kmin = \"24 KB\" }}\n[host.dcqcn]"),
             "switches.t.ecn.kmin: 24 KB is not below XOFF, 24 KB: class 3 pauses before a packet is marked",
+        ),
+        (
+            format!("{SWITCH}[pingmesh]\nmessage = \"64 KiB\""),
+            "pingmesh: its probes are up to 15.73 Gb/s a host, a load for which they wait themselves, so what they find \
+             may be no fault: a longer interval or a shorter message, below 8 Gb/s",
         ),
         // 1/1024 of 12 MB.
         (
