@@ -344,6 +344,14 @@ impl Control {
         }
     }
 
+    /// The parameters of DCQCN, for changes, if it is that.
+    pub(crate) const fn parameters_mut(&mut self) -> Option<&mut RpParameters> {
+        match self {
+            Self::Dcqcn(dcqcn) => Some(&mut dcqcn.parameters),
+            _ => None,
+        }
+    }
+
     /// The rate, at most that of the line, and whether the QP is limited to it.
     pub(crate) fn action(&self, line: Rate) -> RateAction {
         match self {

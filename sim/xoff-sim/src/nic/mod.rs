@@ -32,5 +32,5 @@ pub use pause_log::PauseLog;
 pub use qp::{Address, QpSettings};
 pub use region::{ReadRights, Region};
 pub use settings::{
-    BUFFERS, BufferParts, DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings,
+    BUFFERS, BufferParts, DcqcnChange, DcqcnSettings, NicSettings, PfcSettings, WatchdogSettings,
 };

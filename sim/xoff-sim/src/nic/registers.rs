@@ -2,8 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::{NicSettings, QpSettings, ReadRights, Region};
+use super::settings::register_cycles;
+use super::{DcqcnChange, NicSettings, QpSettings, ReadRights, Region};
 use crate::nic_registers as reg;
+use crate::time::Clock;
 use crate::wire::{MacAddr, address_bits};
 
 /// A register write: offset and word.
@@ -88,6 +90,26 @@ impl NicSettings {
         // Written last, so that what it turns on finds everything set.
         writes.push((reg::CONTROL, control));
         writes
+    }
+}
+
+impl DcqcnChange {
+    /// The writes that make the changes, for all QPs of a NIC with this clock.
+    pub fn writes(&self, clock: &Clock) -> Vec<Write> {
+        let cycles = |time| register_cycles(clock, time);
+        [
+            (reg::G, self.g.map(u32::from)),
+            (reg::RATE_AI, self.rate_ai.map(|rate| rate.0)),
+            (reg::RATE_HAI, self.rate_hai.map(|rate| rate.0)),
+            (reg::ALPHA_TIME, self.alpha_time.map(cycles)),
+            (reg::RATE_TIME, self.rate_time.map(cycles)),
+            (reg::BYTE_LIMIT, self.byte_limit),
+            (reg::STAGES, self.stages.map(u32::from)),
+            (reg::CNP_INTERVAL, self.cnp_interval.map(cycles)),
+        ]
+        .into_iter()
+        .filter_map(|(register, word)| Some((register, word?)))
+        .collect()
     }
 }
 

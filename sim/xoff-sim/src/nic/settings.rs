@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::dcqcn::RpParameters;
+use crate::protocol::dcqcn::{Rate, RpParameters};
+use crate::time::{Clock, Duration};
 use crate::wire::MacAddr;
 use crate::wire::PRIORITIES;
 
@@ -112,6 +113,57 @@ pub struct DcqcnSettings {
     pub cnp_pcp: u8,
     /// Cycles that a QP may catch up at the rate limiter.
     pub burst: u16,
+}
+
+/// New values of parameters of DCQCN while the NIC runs. What is `None` stays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct DcqcnChange {
+    /// Gain of α in units of 2⁻¹⁶.
+    pub g: Option<u16>,
+    /// Step of the target in additive increase.
+    pub rate_ai: Option<Rate>,
+    /// Step of the target in hyper increase.
+    pub rate_hai: Option<Rate>,
+    /// Time without a CNP after which α decays; 0: it does not decay.
+    pub alpha_time: Option<Duration>,
+    /// Time between rate increases; 0: none.
+    pub rate_time: Option<Duration>,
+    /// Bytes between rate increases by bytes; 0: none.
+    pub byte_limit: Option<u32>,
+    /// Stages of fast recovery: 0 to 31.
+    pub stages: Option<u8>,
+    /// Least time between two CNPs of a QP.
+    pub cnp_interval: Option<Duration>,
+}
+
+/// A time in cycles, as registers have it.
+pub fn register_cycles(clock: &Clock, time: Duration) -> u32 {
+    clock.cycles_in(time).0.min(u32::MAX.into()) as u32
+}
+
+impl DcqcnChange {
+    /// Makes the changes of the reaction point.
+    pub fn of_reaction_point(&self, rp: &mut RpParameters, clock: &Clock) {
+        fn put<T: Copy>(place: &mut T, value: Option<T>) {
+            *place = value.unwrap_or(*place);
+        }
+        let cycles = |time: Duration| register_cycles(clock, time);
+        put(&mut rp.g, self.g);
+        put(&mut rp.rate_ai, self.rate_ai);
+        put(&mut rp.rate_hai, self.rate_hai);
+        put(&mut rp.alpha_time, self.alpha_time.map(cycles));
+        put(&mut rp.rate_time, self.rate_time.map(cycles));
+        put(&mut rp.byte_limit, self.byte_limit);
+        put(&mut rp.stages, self.stages);
+    }
+
+    /// Makes all changes.
+    pub fn of_nic(&self, settings: &mut DcqcnSettings, clock: &Clock) {
+        self.of_reaction_point(&mut settings.rp, clock);
+        if let Some(time) = self.cnp_interval {
+            settings.cnp_interval = register_cycles(clock, time);
+        }
+    }
 }
 
 /// All settings of a NIC.

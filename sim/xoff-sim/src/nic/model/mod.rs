@@ -35,8 +35,8 @@ use self::selective::Ahead;
 use self::slots::Slots;
 use self::translating::Translating;
 use self::turns::Turns;
-use super::congestion::Chosen;
-use super::{NicCounters, NicSettings, PauseLog, QpSettings, ReadRights, Region};
+use super::congestion::{Chosen, Pace};
+use super::{DcqcnChange, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights, Region};
 use crate::host::Host;
 use crate::kernel::prefetch::prefetch_one;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
@@ -434,6 +434,27 @@ impl ModelNic {
             Some(pacing) => pacing.attach(own),
             None => Ok(()),
         }
+    }
+
+    /// Changes parameters of DCQCN, of one QP or of all, and of those that are opened later. Returns whether it has
+    /// DCQCN.
+    pub fn set_dcqcn(&mut self, qp: Option<u16>, change: &DcqcnChange) -> bool {
+        let pacing = self.pacing.as_mut();
+        pacing.is_some_and(|pacing| pacing.change(qp.map(usize::from), change))
+    }
+
+    /// Bounds the rate and the window of a QP from now on, whatever its congestion control allows; what is `None`
+    /// stays. Returns whether the NIC paces its QPs.
+    pub fn set_pace(&mut self, qp: u16, bound: Pace) -> bool {
+        let Some(pacing) = &mut self.pacing else {
+            return false;
+        };
+        pacing.bound(qp.into(), bound);
+        if self.qps[usize::from(qp)].is_some() {
+            self.set_window(qp.into());
+        }
+        self.send_soon(self.cycle);
+        true
     }
 
     /// Has all QPs ask for READs and atomics and answer them, at most `limit` unanswered at a time in each direction of

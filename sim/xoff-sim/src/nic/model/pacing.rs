@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::NEVER;
 use crate::kernel::prefetch::prefetch_one;
-use crate::nic::DcqcnSettings;
-use crate::nic::congestion::{Acknowledged, Chosen, CongestionSetup, Control, Dcqcn};
+use crate::nic::congestion::{Acknowledged, Chosen, CongestionSetup, Control, Dcqcn, Pace};
+use crate::nic::{DcqcnChange, DcqcnSettings};
 use crate::protocol::Cycle;
-use crate::protocol::dcqcn::{Alpha, LimiterContext, NpContext, Rate};
+use crate::protocol::dcqcn::parameters::SLOWEST_RATE;
+use crate::protocol::dcqcn::{Alpha, LimiterContext, NpContext, Rate, RateAction};
 use crate::time::{Clock, Cycles, LineRate};
 use crate::wire::{PRIORITIES, Psn};
 
@@ -18,6 +19,8 @@ struct Paced {
     np: NpContext,
     /// The window that the QP was opened with, in packets.
     window: u32,
+    /// What its control may allow at most, whatever it sees. It outlives the QP.
+    bound: Pace,
     /// A packet that left, by its PSN, and when: the round trip that is being measured.
     probe: Option<(Psn, u64)>,
 }
@@ -29,7 +32,26 @@ impl Default for Paced {
             limiter: LimiterContext::default(),
             np: NpContext::default(),
             window: 0,
+            bound: Pace {
+                rate: None,
+                window: None,
+            },
             probe: None,
+        }
+    }
+}
+
+impl Paced {
+    /// The rate, at most that of the line and the bound, and whether the QP is limited to it.
+    #[inline]
+    fn action(&self, line: Rate) -> RateAction {
+        let action = self.control.action(line);
+        match self.bound.rate {
+            Some(bound) if bound < line && (!action.limited || bound < action.rate) => RateAction {
+                rate: bound.max(SLOWEST_RATE),
+                limited: true,
+            },
+            _ => action,
         }
     }
 }
@@ -105,9 +127,9 @@ impl Pacing {
     fn tell(&mut self, qp: usize, event: impl FnOnce(&mut Control)) {
         let line = self.settings.rp.rate_max;
         let paced = &mut self.qps[qp];
-        let before = paced.control.action(line);
+        let before = paced.action(line);
         event(&mut paced.control);
-        let after = paced.control.action(line);
+        let after = paced.action(line);
         if after != before {
             let period = self.clock.period.as_ps();
             paced.limiter = paced.limiter.update(after.rate, after.limited, period);
@@ -138,15 +160,45 @@ impl Pacing {
                 kind.control(&setup).expect("its parameters were checked")
             }
         };
-        let action = control.action(self.settings.rp.rate_max);
         let paced = &mut self.qps[qp];
         paced.np = NpContext::default();
         paced.probe = None;
         paced.window = window;
+        paced.control = control;
+        let action = paced.action(self.settings.rp.rate_max);
         let period = self.clock.period.as_ps();
         paced.limiter = paced.limiter.update(action.rate, action.limited, period);
-        paced.control = control;
         self.tell(qp, |_| ());
+    }
+
+    /// Changes parameters of DCQCN, of one QP or of all. Returns whether there is DCQCN.
+    pub(super) fn change(&mut self, qp: Option<usize>, change: &DcqcnChange) -> bool {
+        if self.own.is_some() {
+            return false;
+        }
+        let clock = self.clock;
+        let of_qp = |paced: &mut Paced| {
+            let parameters = paced.control.parameters_mut();
+            parameters.map(|rp| change.of_reaction_point(rp, &clock));
+        };
+        match qp {
+            Some(qp) => of_qp(&mut self.qps[qp]),
+            None => {
+                self.qps.iter_mut().for_each(of_qp);
+                change.of_nic(&mut self.settings, &clock);
+            }
+        }
+        true
+    }
+
+    /// Bounds what a QP's control may allow. What is `None` stays.
+    pub(super) fn bound(&mut self, qp: usize, bound: Pace) {
+        let paced = &mut self.qps[qp];
+        paced.bound.rate = bound.rate.or(paced.bound.rate);
+        paced.bound.window = bound.window.or(paced.bound.window);
+        let action = paced.action(self.settings.rp.rate_max);
+        let period = self.clock.period.as_ps();
+        paced.limiter = paced.limiter.update(action.rate, action.limited, period);
     }
 
     /// Notes that a CNP was received.
@@ -154,9 +206,10 @@ impl Pacing {
         self.tell(qp, |control| control.cnp(Cycles(now)));
     }
 
-    /// Whether a QP's control is told of acknowledgements.
+    /// Whether a QP's control is told of acknowledgements, or its window has to be looked at with each.
     pub(super) fn listens(&self, qp: usize) -> bool {
-        self.qps[qp].control.is_own()
+        let paced = &self.qps[qp];
+        paced.control.is_own() || paced.bound.window.is_some()
     }
 
     /// Notes that a packet left, with its last bit at `at`; `again`: not for the first time.
@@ -192,10 +245,11 @@ impl Pacing {
         self.tell(qp, |control| control.timed_out(Cycles(now)));
     }
 
-    /// Most packets of a QP that are sent and not acknowledged; `None` if its control sets no window.
+    /// Most packets of a QP that are sent and not acknowledged; `None` if nothing but the scenario sets a window.
     pub(super) fn window(&self, qp: usize) -> Option<u32> {
         let paced = &self.qps[qp];
-        Some(paced.control.window()?.min(paced.window))
+        let set = [paced.control.window(), paced.bound.window];
+        Some(set.into_iter().flatten().min()?.min(paced.window))
     }
 
     /// Notes that these classes, one bit each, may send again. They must not catch up on what the pause held back.
@@ -248,8 +302,8 @@ impl Pacing {
 
     /// Rate, α, which is DCQCN's, and whether the QP is limited to the rate; `None` if it is not open.
     pub(super) fn rate(&self, qp: usize) -> Option<(Rate, Alpha, bool)> {
-        let control = &self.qps.get(qp)?.control;
-        let action = control.action(self.settings.rp.rate_max);
+        let paced = self.qps.get(qp)?;
+        let (control, action) = (&paced.control, paced.action(self.settings.rp.rate_max));
         (control.is_open()).then_some((action.rate, control.alpha(), action.limited))
     }
 }
