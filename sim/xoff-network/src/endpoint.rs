@@ -12,12 +12,12 @@ use thiserror::Error;
 use xoff_sim::host::{Host, PcieConfig};
 use xoff_sim::kernel::Node;
 use xoff_sim::mac::ReceiveCounters;
-use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup};
+use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup, Pace};
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::translation::TranslationConfig;
 use xoff_sim::nic::{
-    Address, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights,
-    Region,
+    Address, DcqcnChange, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings,
+    ReadRights, Region,
 };
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::WorkKind;
@@ -26,10 +26,12 @@ use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{PRIORITIES, Psn};
 
 use crate::parts::Seen;
+use crate::policy::{EcnTuner, PolicyKind};
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
 use crate::scenario::host::DCQCN;
 use crate::scenario::{Connection, HostSettings, IpVersion, NicKind, Operation, TcpSettings};
 use crate::tcp;
+use crate::words::did_you_mean;
 
 /// Why an endpoint cannot be made or cannot go on: an assertion of RTL that failed, a register that refused an access.
 #[derive(Debug, Error)]
@@ -125,6 +127,19 @@ pub trait Endpoint: Node + Debug {
     /// DCQCN's latest values for a QP: its rate, α, and whether it is limited to the rate. `None` while the QP is
     /// closed or DCQCN is off.
     fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)>;
+
+    /// Changes parameters of DCQCN between two runs, of one QP or of all. Returns whether it can.
+    fn set_dcqcn(&mut self, qp: Option<u16>, change: &DcqcnChange) -> bool {
+        let _ = (qp, change);
+        false
+    }
+
+    /// Bounds the rate and the window of a QP between two runs, whatever its congestion control allows; what is `None`
+    /// stays. Returns whether it can.
+    fn set_pace(&mut self, qp: u16, bound: Pace) -> bool {
+        let _ = (qp, bound);
+        false
+    }
 
     /// States at `now`, between two runs, that the link went down or came up. Pauses end with the link.
     fn set_link(&mut self, now: Time, up: bool);
@@ -365,19 +380,22 @@ pub const MODEL: &str = "model";
 pub const TCP: &str = "tcp";
 
 /// The kinds of endpoints that a simulation can make: `model`, `tcp`, `rtl` where it was added, and NICs of one's own,
-/// `nic = { own = "NAME" }` in a scenario; and kinds of congestion control, `host.congestion = "NAME"`.
+/// `nic = { own = "NAME" }` in a scenario; kinds of congestion control, `host.congestion = "NAME"`; and policies,
+/// `policy.name = "NAME"`.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     kinds: BTreeMap<String, Kind>,
     congestion: BTreeMap<String, CongestionKind>,
+    policies: BTreeMap<String, PolicyKind>,
 }
 
 impl Default for Endpoints {
-    /// Model NICs and TCP hosts.
+    /// Model NICs, TCP hosts, and the policy `ecn-tuner`.
     fn default() -> Self {
         Self {
             kinds: BTreeMap::from([(MODEL.into(), model()), (TCP.into(), tcp::kind())]),
             congestion: BTreeMap::new(),
+            policies: BTreeMap::from([(EcnTuner::NAME.into(), PolicyKind::of::<EcnTuner>())]),
         }
     }
 }
@@ -400,6 +418,29 @@ impl Endpoints {
         assert_ne!(name, DCQCN, "DCQCN is there already");
         self.congestion.insert(name.into(), kind);
         self
+    }
+
+    /// Adds a policy under a name, or replaces it.
+    #[must_use]
+    pub fn with_policy(mut self, name: &str, kind: PolicyKind) -> Self {
+        self.policies.insert(name.into(), kind);
+        self
+    }
+
+    /// The policy of a name.
+    ///
+    /// # Errors
+    ///
+    /// What there is instead.
+    pub(crate) fn policy(&self, name: &str) -> Result<PolicyKind, String> {
+        self.policies.get(name).copied().ok_or_else(|| {
+            let known: Vec<&str> = self.policies.keys().map(String::as_str).collect();
+            format!(
+                "no policy of the name '{name}': this program has {}; docs/own-policy.md says how to add one{}",
+                known.join(", "),
+                did_you_mean(name, known.iter().copied())
+            )
+        })
     }
 
     /// The congestion control in place of DCQCN that a host's settings ask for.
@@ -842,6 +883,14 @@ impl Endpoint for ModelNic {
 
     fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
         self.rate(qp)
+    }
+
+    fn set_dcqcn(&mut self, qp: Option<u16>, change: &DcqcnChange) -> bool {
+        self.set_dcqcn(qp, change)
+    }
+
+    fn set_pace(&mut self, qp: u16, bound: Pace) -> bool {
+        self.set_pace(qp, bound)
     }
 
     fn set_link(&mut self, _now: Time, up: bool) {

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::{Frame, NodeId, PortId};
 use xoff_sim::link::FaultRule;
+use xoff_sim::nic::DcqcnChange;
+use xoff_sim::nic::congestion;
 use xoff_sim::seeded::Seed;
 use xoff_sim::switch::forwarding::ForwardingConfig;
 use xoff_sim::switch::{Limit, RedConfig, Switch};
@@ -13,10 +15,11 @@ use xoff_sim::time::Time;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
 use crate::convergence::Converged;
-use crate::plan::{Plan, class_bits};
-use crate::scenario::event::{Faults, Forget, PauseStorm, Set, Stall, Table};
+use crate::plan::{Plan, class_bits, kbps};
+use crate::scenario::event::{Faults, Forget, Pace, PauseStorm, Set, SetDcqcn, Stall, Table};
+use crate::scenario::subjects::Subjects;
 use crate::scenario::{Action, Connection, Scenario, entry_of};
-use crate::{FlowEnds, Simulation, Station};
+use crate::{Endpoint, FlowEnds, Simulation, Station};
 
 /// Events that are still to happen, by time.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -28,7 +31,7 @@ pub(super) struct Agenda {
 
 /// A change of the network, with its subjects by number.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-enum Change {
+pub(crate) enum Change {
     Link {
         ends: Vec<(NodeId, PortId)>,
         up: bool,
@@ -76,6 +79,20 @@ enum Change {
         flow: u32,
         stopped: bool,
     },
+    /// Parameters of DCQCN at a host.
+    Dcqcn {
+        host: NodeId,
+        change: DcqcnChange,
+    },
+    /// Those of the QP that sends a flow's data.
+    DcqcnOf {
+        flow: u32,
+        change: DcqcnChange,
+    },
+    Pace {
+        flow: u32,
+        bound: congestion::Pace,
+    },
     /// All switches have the routes of this table.
     Routes {
         table: usize,
@@ -91,10 +108,12 @@ impl Agenda {
     ) -> Self {
         let mut changes: Vec<(Time, Change)> = Vec::new();
         let end = Time::ZERO + scenario.duration;
+        let mut subjects = None;
         for (number, event) in scenario.events.iter().enumerate() {
             for (times, at) in (0..).zip(event.times(end)) {
                 let seed = seed.derive(&[number as u64, times]);
-                let all = planned((scenario, plan, flows), &event.action, at, seed);
+                let subjects = subjects.get_or_insert_with(|| Subjects::of(scenario, flows));
+                let all = planned((scenario, plan, subjects), &event.action, at, seed);
                 changes.extend(all.into_iter().map(|change| (at, change)));
             }
         }
@@ -112,6 +131,14 @@ impl Agenda {
         self.changes.front().map(|(at, _)| *at)
     }
 
+    /// Adds changes that happen now, behind those that happen now already.
+    pub(super) fn add(&mut self, now: Time, changes: Vec<Change>) {
+        let place = self.changes.partition_point(|(at, _)| *at <= now);
+        let later = self.changes.split_off(place);
+        self.changes.extend(changes.into_iter().map(|it| (now, it)));
+        self.changes.extend(later);
+    }
+
     fn take(&mut self, now: Time) -> Option<Change> {
         self.next().filter(|at| *at <= now)?;
         self.changes.pop_front().map(|(_, change)| change)
@@ -120,7 +147,7 @@ impl Agenda {
 
 /// The changes that an action consists of.
 fn planned(
-    (scenario, plan, flows): (&Scenario, &Plan, &[Connection<'_>]),
+    (scenario, plan, subjects): (&Scenario, &Plan, &Subjects),
     action: &Action,
     at: Time,
     seed: Seed,
@@ -140,16 +167,6 @@ fn planned(
             .find(|ends| ends[0].0 == node || ends[1].0 == node);
         let ends = *ends.expect("every host has a link");
         vec![Change::Swallow { ends, swallow }]
-    };
-    let posting = |entry: &str, stopped| {
-        let change = |(number, flow): (usize, &Connection<'_>)| {
-            (flow.settings.name == entry || flow.name == entry).then(|| Change::Posting {
-                host: plan.number(&flow.from),
-                flow: number as u32,
-                stopped,
-            })
-        };
-        flows.iter().enumerate().filter_map(change).collect()
     };
     match action {
         Action::LinkDown(ends) => link(ends, false),
@@ -186,23 +203,75 @@ fn planned(
                 table: *table,
             }]
         }
-        Action::Set(set) => settings(scenario, plan, set),
-        Action::Stop(flow) => posting(flow, true),
-        Action::Start(flow) => posting(flow, false),
+        Action::Set(_)
+        | Action::Dcqcn(_)
+        | Action::Pace(_)
+        | Action::Stop(_)
+        | Action::Start(_) => settings(subjects, action),
     }
 }
 
-fn settings(scenario: &Scenario, plan: &Plan, set: &Set) -> Vec<Change> {
-    let mut changes = Vec::new();
-    for entry in &scenario.switches {
-        let group = entry.name == set.switch;
-        for name in entry.names() {
-            if group || name == set.switch {
-                changes.extend(settings_of(plan.number(&name), &entry.lossless, set));
-            }
+/// The changes that an action consists of which changes settings, or lets flows post messages or not. Others have none.
+pub(crate) fn settings(subjects: &Subjects, action: &Action) -> Vec<Change> {
+    let posting = |name: &str, stopped| {
+        let flows = subjects.flows(name);
+        let change = flows.map(|flow| Change::Posting {
+            host: flow.posts,
+            flow: flow.number,
+            stopped,
+        });
+        change.collect()
+    };
+    match action {
+        Action::Set(set) => {
+            let switches = subjects.switches(&set.switch);
+            let of_each = switches.flat_map(|it| settings_of(it.node, &it.lossless, set));
+            of_each.collect()
         }
+        Action::Dcqcn(set) => {
+            let change = dcqcn_change(set);
+            let hosts = set.host.iter().flat_map(|name| subjects.hosts(name));
+            let hosts = hosts.map(|it| Change::Dcqcn {
+                host: it.node,
+                change,
+            });
+            let flows = set.flow.iter().flat_map(|name| subjects.flows(name));
+            let flows = flows.map(|it| Change::DcqcnOf {
+                flow: it.number,
+                change,
+            });
+            hosts.chain(flows).collect()
+        }
+        Action::Pace(Pace { flow, rate, window }) => {
+            let bound = congestion::Pace {
+                rate: rate.map(kbps),
+                window: *window,
+            };
+            let flows = subjects.flows(flow);
+            let pace = flows.map(|it| Change::Pace {
+                flow: it.number,
+                bound,
+            });
+            pace.collect()
+        }
+        Action::Stop(flow) => posting(flow, true),
+        Action::Start(flow) => posting(flow, false),
+        _ => Vec::new(),
     }
-    changes
+}
+
+/// New parameters of DCQCN as registers have them.
+fn dcqcn_change(set: &SetDcqcn) -> DcqcnChange {
+    DcqcnChange {
+        g: set.g.map(|g| (g * 65_536.0).round() as u16),
+        rate_ai: set.rate_ai.map(kbps),
+        rate_hai: set.rate_hai.map(kbps),
+        alpha_time: set.alpha_timer,
+        rate_time: set.rate_timer,
+        byte_limit: (set.byte_counter).map(|bytes| bytes.get().min(u32::MAX.into()) as u32),
+        stages: set.stages,
+        cnp_interval: set.cnp_interval,
+    }
 }
 
 fn settings_of(switch: NodeId, lossless: &[u8], set: &Set) -> Vec<Change> {
@@ -327,6 +396,28 @@ impl Simulation {
                 flow,
                 stopped,
             } => self.of_host(host, |host| host.set_stopped(flow, now, stopped)),
+            Change::Dcqcn { host, change } => self.of_endpoint(host, |endpoint| {
+                let set = endpoint.set_dcqcn(None, &change);
+                debug_assert!(set, "checked");
+            }),
+            Change::DcqcnOf { flow, change } => {
+                let FlowEnds {
+                    source, source_qp, ..
+                } = self.flows()[flow as usize];
+                self.of_endpoint(source, |endpoint| {
+                    let set = endpoint.set_dcqcn(Some(source_qp), &change);
+                    debug_assert!(set, "checked");
+                });
+            }
+            Change::Pace { flow, bound } => {
+                let FlowEnds {
+                    source, source_qp, ..
+                } = self.flows()[flow as usize];
+                self.of_endpoint(source, |endpoint| {
+                    let set = endpoint.set_pace(source_qp, bound);
+                    debug_assert!(set, "checked");
+                });
+            }
             Change::Routes { table } => {
                 let first = (self.stations())
                     .find(|(_, station)| station.switch().is_some())
@@ -354,6 +445,12 @@ impl Simulation {
         }
     }
 
+    /// Has changes happen now, in all parts, as if they were the last events of the scenario.
+    pub(crate) fn schedule(&mut self, changes: Vec<Change>) {
+        self.order_changes(&changes);
+        self.agenda.add(self.now(), changes);
+    }
+
     /// Loses all frames that a port sends from now on, or none.
     fn cut(&mut self, (node, port): (NodeId, PortId), cut: bool) {
         if let Some(faults) = self.faults_mut(node, port) {
@@ -367,6 +464,10 @@ impl Simulation {
                 change(switch);
             }
         });
+    }
+
+    fn of_endpoint(&mut self, node: NodeId, change: impl FnOnce(&mut dyn Endpoint)) {
+        self.update(node, |station| station.endpoint_mut().map(change));
     }
 
     fn of_host(&mut self, node: NodeId, change: impl FnOnce(&mut xoff_sim::host::Host)) {

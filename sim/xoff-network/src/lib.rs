@@ -28,6 +28,7 @@
 //! | [`mod@watch`] | pauses and availability of servers, interval by interval, with alarms |
 //! | [`mod@audit`] | what devices use, against what was wanted and against their neighbours |
 //! | [`mod@onboarding`] | traffic that is let in stage by stage |
+//! | [`mod@policy`] | what changes settings again and again while the network runs |
 //! | [`words`] | quantities in sentences |
 //! | [`mod@judge`] | compares measured values with expectations |
 //! | [`metrics`] | what a simulation measures: typed metric names, and samples over time |
@@ -49,6 +50,7 @@ pub mod on_links;
 pub mod onboarding;
 pub mod parts;
 pub mod plan;
+pub mod policy;
 pub mod prelude;
 #[cfg(test)]
 mod reads_tests;

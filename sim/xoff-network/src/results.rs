@@ -12,6 +12,7 @@ use crate::judge::{UnknownMetric, judge_all};
 use crate::metrics::jobs::rounds;
 use crate::metrics::{dropped, lost_on_links, nic_cycles};
 use crate::onboarding::{Gatekeeper, Stage};
+use crate::policy::{SlowLoop, Steered};
 use crate::scenario::Scenario;
 use crate::watch::{ServerWatch, Servers};
 use crate::{Run, Simulation};
@@ -115,6 +116,9 @@ pub struct Summary {
     /// The stages in which flows were let in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub onboarding: Vec<Stage>,
+    /// What the policy changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Steered>,
     /// What flows did together, round by round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<Job>,
@@ -196,6 +200,7 @@ impl Summary {
             onboarding: (run.recorder.gatekeeper())
                 .map_or(Vec::new(), |gatekeeper| gatekeeper.stages().to_vec()),
             servers: run.recorder.watch().map(ServerWatch::servers),
+            policy: run.slow_loop().map(SlowLoop::steered),
             findings,
             notes: simulation.notes().iter().cloned().chain(unpaused).collect(),
             ..Self::default()

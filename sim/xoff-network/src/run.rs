@@ -9,6 +9,7 @@ use xoff_sim::time::{Duration, Time};
 use crate::metrics::Recorder;
 use crate::onboarding::Gatekeeper;
 use crate::parts::{Look, Way};
+use crate::policy::SlowLoop;
 use crate::scenario::Scenario;
 use crate::watch::ServerWatch;
 use crate::{Endpoints, Simulation, SimulationError};
@@ -66,6 +67,7 @@ pub struct Run {
     window: Duration,
     measure_from: Time,
     end: Time,
+    slow_loop: Option<SlowLoop>,
 }
 
 impl Run {
@@ -91,7 +93,15 @@ impl Run {
         if let Some(onboarding) = &scenario.onboarding {
             recorder.onboard(&mut simulation, onboarding.clone());
         }
+        let slow_loop = match scenario.policy {
+            None => None,
+            Some(_) => {
+                let whole = scenario.expanded()?;
+                SlowLoop::new(&whole, endpoints, &simulation, &mut recorder)?
+            }
+        };
         Ok(Self {
+            slow_loop,
             recorder,
             next_sample: Time::ZERO + sampling,
             sampling,
@@ -101,6 +111,24 @@ impl Run {
             end: Time::ZERO + scenario.duration,
             simulation,
         })
+    }
+
+    /// Gives a deserialized run its own NICs and its policy, which go on from the state that was saved.
+    ///
+    /// # Errors
+    ///
+    /// As [`Simulation::attach`]; also a policy that is not in `endpoints`.
+    pub fn attach(&mut self, endpoints: &Endpoints) -> Result<(), SimulationError> {
+        self.simulation.attach(endpoints)?;
+        if let Some(slow_loop) = &mut self.slow_loop {
+            slow_loop.attach(endpoints)?;
+        }
+        Ok(())
+    }
+
+    /// The policy, if there is one.
+    pub const fn slow_loop(&self) -> Option<&SlowLoop> {
+        self.slow_loop.as_ref()
     }
 
     /// Divides the run among the parts on a way, as [`Simulation::divide`] does. In part 0 it goes on as if it were
@@ -130,8 +158,8 @@ impl Run {
     }
 
     /// Runs to the next sample, the end of a window of rates or of an interval of the watch over servers, the judgement
-    /// of a stage, the start of the measured window, the end or `stop`, whichever is first, and returns that time.
-    /// `observe` is given what happens at tapped ports.
+    /// of a stage, a look of the policy, the start of the measured window, the end or `stop`, whichever is first, and
+    /// returns that time. `observe` is given what happens at tapped ports.
     ///
     /// # Errors
     ///
@@ -144,10 +172,12 @@ impl Run {
         let begins = (self.now() < self.measure_from).then_some(self.measure_from);
         let watched = self.recorder.watch().map(ServerWatch::due);
         let judged = self.recorder.gatekeeper().and_then(Gatekeeper::due);
+        let steered = self.slow_loop.as_ref().and_then(SlowLoop::due);
         let until = begins
             .map_or(self.next_sample, |begins| begins.min(self.next_sample))
             .min(watched.unwrap_or(self.end))
             .min(judged.unwrap_or(self.end))
+            .min(steered.unwrap_or(self.end))
             .min(self.next_window)
             .min(self.end)
             .min(stop);
@@ -156,7 +186,8 @@ impl Run {
         let window = until == self.next_window;
         let interval = Some(until) == watched;
         let sample = until == self.next_sample || until == self.end || Some(until) == judged;
-        if sample {
+        let steers = Some(until) == steered;
+        if sample || steers {
             self.simulation.look(Look::Levels)?;
         } else if begins {
             self.simulation.look(Look::All)?;
@@ -181,6 +212,9 @@ impl Run {
         }
         if Some(until) == judged {
             self.recorder.judge_stage(&mut self.simulation);
+        }
+        if let Some(slow_loop) = self.slow_loop.as_mut().filter(|_| steers) {
+            slow_loop.look(&mut self.simulation, &mut self.recorder)?;
         }
         Ok(until)
     }

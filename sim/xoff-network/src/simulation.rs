@@ -26,6 +26,7 @@ use crate::events::Agenda;
 use crate::ideal::Paths;
 use crate::parts::{self, Parts};
 use crate::plan::{Plan, receive_buffer};
+use crate::policy::SlowLoop;
 use crate::scenario::check::{Issue, Issues, QPS};
 use crate::scenario::{
     self, Connection, Gate, Job, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
@@ -421,10 +422,12 @@ impl Simulation {
             endpoints.of(&entry.name, &settings)?;
             endpoints.congestion_of(&entry.name, &settings)?;
             if matches!(settings.nic, NicKind::Custom(_)) {
+                SlowLoop::check(scenario, endpoints)?;
                 // Only its driver knows what a NIC of your own can carry.
                 return Self::with(scenario, endpoints).map(drop);
             }
         }
+        SlowLoop::check(scenario, endpoints)?;
         let plan = Plan::new(scenario);
         let converged = Converged::new(scenario, &plan);
         check_loops(scenario, &plan, &plan.routes(scenario), &converged)?;

@@ -99,6 +99,18 @@ pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
     }
 }
 
+/// The end of a message about a word that is not known: the most similar one of those that are, if there is any.
+pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let distance = |known: &str| strsim::damerau_levenshtein(known, text);
+    let near = known.into_iter().map(|known| (distance(known), known));
+    let near = near
+        .filter(|(distance, known)| *distance <= 2 && *distance < known.len())
+        .min();
+    near.map_or(String::new(), |(_, known)| {
+        format!("; did you mean '{known}'?")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,6 +6,7 @@ mod findings;
 mod first;
 mod flows;
 mod jobs;
+mod policy;
 mod servers;
 
 use super::chart::{self, Frame};
@@ -36,6 +37,7 @@ impl Report {
                 }
                 (findings::findings(&summary.findings))
                 (notes(&summary.notes))
+                (policy::policy(summary.policy.as_ref()))
                 (servers::stages(&summary.onboarding))
                 (servers::probes(&summary.probes))
                 (servers::servers(summary.servers.as_ref()))

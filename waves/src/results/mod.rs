@@ -8,6 +8,7 @@
 //! | `metrics.csv` | a row for each metric, with its unit in a column of its own |
 //! | `spans.csv` | the spans of charts that have them: when each port was paused |
 //! | `servers.csv` | with a watch over servers, a row for each interval of a server in which it was not quiet |
+//! | `recorded.toml` | of a run with a policy: the scenario with its changes as events |
 //! | `report.html` | [`Report::html`]: the same for people |
 //! | `goodput.svg` | the first chart |
 //!
@@ -42,6 +43,8 @@ pub const METRICS: &str = "metrics.csv";
 pub const SPANS: &str = "spans.csv";
 /// The name of the file with servers, interval by interval.
 pub const SERVERS: &str = "servers.csv";
+/// The name of the scenario with the changes of a policy as events.
+pub const RECORDED: &str = "recorded.toml";
 /// The name of the page.
 pub const REPORT: &str = "report.html";
 

@@ -10,9 +10,9 @@ use verilated::{Failure, Instance, Model, Top};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
-use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, ReadRights, Region};
+use xoff_sim::nic::{DcqcnChange, NicCounters, PauseLog, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
-use xoff_sim::time::{ByteCount, Cycles, Duration, LineRate, Time};
+use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 pub use xoff_network::endpoint::{Created, HostSetup, Limits};
@@ -328,6 +328,12 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
         out: &Outputs<Self::Device>,
         edge: &mut Edge<'_>,
     ) -> Result<(), String>;
+
+    /// Changes parameters of DCQCN while the NIC runs, for all its QPs; times become cycles of this clock. Returns
+    /// whether the device can do that.
+    fn set_dcqcn(&mut self, _change: &DcqcnChange, _clock: &Clock) -> bool {
+        false
+    }
 
     /// The first cycle in which an input changes. Used for a device whose idle cycles may be skipped.
     fn next_event(&self, host: &Host) -> Option<Cycles> {

@@ -16,7 +16,9 @@ use xoff_sim::mac::{
     Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
     is_control,
 };
-use xoff_sim::nic::{Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights, Region};
+use xoff_sim::nic::{
+    DcqcnChange, Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights, Region,
+};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -729,6 +731,12 @@ impl<D: Driver> Endpoint for RtlHost<D> {
 
     fn rate(&self, qp: u16) -> Option<(Rate, Alpha, bool)> {
         self.state.seen.rates.get(&qp).copied()
+    }
+
+    fn set_dcqcn(&mut self, qp: Option<u16>, change: &DcqcnChange) -> bool {
+        let clock = self.config.clock;
+        // Its registers are those of all QPs.
+        qp.is_none() && self.driver_mut().set_dcqcn(change, &clock)
     }
 
     fn set_link(&mut self, now: Time, up: bool) {

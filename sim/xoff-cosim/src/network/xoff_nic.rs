@@ -8,7 +8,7 @@ use xoff_rtl::nic;
 use xoff_sim::host::{AtomicRequest, DataBeat, Host, ReadRequest, WriteBeat};
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::registers::{Write, identity_writes};
-use xoff_sim::nic::{NicSettings, QpSettings, ReadRights, Region};
+use xoff_sim::nic::{DcqcnChange, NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
@@ -326,6 +326,11 @@ impl Driver for XoffNic {
 
     fn connected(&self, _index: u16) -> bool {
         self.axi.idle()
+    }
+
+    fn set_dcqcn(&mut self, change: &DcqcnChange, clock: &Clock) -> bool {
+        self.writes(change.writes(clock));
+        true
     }
 
     fn before(&mut self, pins: &mut nic::In, edge: &mut Edge<'_>) {

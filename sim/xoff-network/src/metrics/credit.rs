@@ -32,16 +32,16 @@ struct Credit {
 /// buffer may be emptied at the rate of the bus, and a packet is written in one instant. Bytes above the line's rate
 /// are credited later, so the only bytes not counted are those still uncredited at the end.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Credits {
+pub(crate) struct Credits {
     hosts: Vec<Credit>,
     at: Time,
     /// Bytes credited to each flow until now.
-    pub(super) bytes: Vec<u64>,
+    pub(crate) bytes: Vec<u64>,
 }
 
 impl Credits {
     /// What was delivered until now is credited.
-    pub(super) fn new(simulation: &Simulation) -> Self {
+    pub(crate) fn new(simulation: &Simulation) -> Self {
         let flows = simulation.flows();
         let mut ends = BTreeMap::<NodeId, Vec<Arriving>>::new();
         for (place, flow) in flows.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Credits {
     }
 
     /// Credits flows with the bytes delivered since the last call, as far as the line carries them.
-    pub(super) fn credit(&mut self, simulation: &Simulation) {
+    pub(crate) fn credit(&mut self, simulation: &Simulation) {
         let elapsed = simulation.now().saturating_since(self.at);
         self.at = simulation.now();
         for credit in &mut self.hosts {

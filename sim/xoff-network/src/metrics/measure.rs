@@ -7,7 +7,7 @@ use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::link::FaultInjector;
 use xoff_sim::nic_registers::{self as reg, COUNTERS};
 use xoff_sim::switch::{DropReason, PortCounters};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
 
 use super::jobs;
@@ -266,7 +266,7 @@ pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
 
 /// The current values of all counters that grow with time. The count of a window is the difference of two such
 /// readings.
-pub(super) fn counts(simulation: &Simulation) -> Metrics {
+pub(crate) fn counts(simulation: &Simulation) -> Metrics {
     let mut counts = Metrics::new();
     for (node, station) in simulation.stations() {
         let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
@@ -471,7 +471,7 @@ fn quantile(sorted: &[u64], part: f64) -> u64 {
 }
 
 /// Quantiles of values, by their names; NaN when there is no value.
-pub(super) fn quantiles(
+pub(crate) fn quantiles(
     quantity: Quantity,
     name: &Arc<str>,
     mut values: Vec<u64>,
@@ -577,15 +577,7 @@ pub(super) fn metrics(
 ) -> Metrics {
     let elapsed = simulation.now().saturating_since(from);
     let mut metrics = counts(simulation);
-    for (metric, value) in &mut metrics {
-        *value -= before.get(metric).copied().unwrap_or(0.0);
-        if matches!(
-            metric.quantity,
-            Quantity::WireUtilization | Quantity::TcpCpuShare
-        ) {
-            *value /= elapsed.as_ps() as f64;
-        }
-    }
+    since(&mut metrics, before, elapsed);
     metrics.extend(tiers(simulation, &metrics));
     metrics.extend(since_start(simulation));
     let mut errors = [0; 3];
@@ -655,6 +647,25 @@ pub(super) fn metrics(
         .collect();
     // Probes are in no sum.
     let is_probe = |metric: &Metric| matches!(&metric.subject, Subject::Flow(name) if probes.contains(&**name));
+    add_totals(&mut metrics, is_probe);
+    metrics
+}
+
+/// What was counted in a time that ended when the counts had these values, and began when they had those `before`.
+pub(crate) fn since(counts: &mut Metrics, before: &Metrics, elapsed: Duration) {
+    for (metric, value) in counts {
+        *value -= before.get(metric).copied().unwrap_or(0.0);
+        if matches!(
+            metric.quantity,
+            Quantity::WireUtilization | Quantity::TcpCpuShare
+        ) {
+            *value /= elapsed.as_ps() as f64;
+        }
+    }
+}
+
+/// Adds the sums of the quantities that have one, without those of probes.
+pub(crate) fn add_totals(metrics: &mut Metrics, is_probe: impl Fn(&Metric) -> bool) {
     for &quantity in Quantity::ALL.iter().filter(|quantity| quantity.has_total()) {
         let all = metrics.range(Metric::network(quantity)..);
         let total = all.take_while(|(metric, _)| metric.quantity == quantity);
@@ -662,7 +673,6 @@ pub(super) fn metrics(
         let total = total.map(|(_, value)| value).sum();
         metrics.insert(Metric::total(quantity), total);
     }
-    metrics
 }
 
 #[cfg(test)]

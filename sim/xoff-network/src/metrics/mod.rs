@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | `credit` | what flows have delivered, never faster than a line carries it |
+//! | `fills` | how full switches were over intervals of different lengths |
 //! | [`key`] | [`Metric`]: the name of a metric, and [`Quantity`]: what it measures |
 //! | [`jobs`] | rounds of jobs |
 //! | [`measure`] | [`Metrics`]: values by name; which metrics a scenario has; how they are read |
@@ -31,12 +32,14 @@
 //! ```
 
 mod credit;
+mod fills;
 pub mod jobs;
 pub mod key;
 pub mod measure;
 pub mod recorder;
 mod windows;
 
+pub(crate) use credit::Credits;
 pub use key::{Metric, Quantile, Quantity, Scope, Subject};
 pub use measure::{Dropped, Metrics, dropped, lost_on_links, names, nic_cycles};
 pub use recorder::{Interval, Recorder, Samples, Tally};

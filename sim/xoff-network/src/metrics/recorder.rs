@@ -11,6 +11,7 @@ use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::PRIORITIES;
 
 use super::credit::Credits;
+use super::fills::Fills;
 use super::measure::{self, Metrics};
 use super::windows::{Windows, wire_times};
 use super::{Metric, Quantity};
@@ -151,6 +152,10 @@ pub struct Recorder {
     credited_last: Vec<u64>,
     windows: Windows,
     sampled_at: Time,
+    /// Until when switches have said how full they were, and for whom that is kept.
+    filled_at: Time,
+    fills: Fills,
+    steered: Option<Fills>,
     wire: Vec<Duration>,
     /// For each switch and class, the bytes in the longest egress queue at each sample of the window.
     queues: BTreeMap<NodeId, [Vec<u64>; PRIORITIES]>,
@@ -203,6 +208,9 @@ impl Recorder {
             credits,
             windows: Windows::new(simulation),
             sampled_at: simulation.now(),
+            filled_at: simulation.now(),
+            fills: Fills::default(),
+            steered: None,
             wire: wire_times(simulation),
             queues: BTreeMap::new(),
             detector: Detector::new(simulation, thresholds),
@@ -266,6 +274,34 @@ impl Recorder {
         }
     }
 
+    /// From now on also keeps how full switches are for a policy.
+    pub(crate) fn keep_for_policy(&mut self) {
+        self.steered = Some(Fills::default());
+    }
+
+    /// For each node the fills of its egress and ingress queues, as in [`Samples::queue`] and [`Samples::ingress`],
+    /// since the last call.
+    pub(crate) fn take_fills(&mut self, simulation: &mut Simulation) -> Vec<[Interval; 2]> {
+        self.fill(simulation);
+        let fills = self.steered.as_mut().map_or(Vec::new(), Fills::take);
+        fills.into_iter().map(|it| it.map(Interval::from)).collect()
+    }
+
+    /// Has switches say how full they were until now.
+    fn fill(&mut self, simulation: &mut Simulation) {
+        let now = simulation.now();
+        let time = now.saturating_since(self.filled_at);
+        if time == Duration::ZERO {
+            return;
+        }
+        self.filled_at = now;
+        let levels = simulation.take_levels();
+        self.fills.add(&levels, time);
+        if let Some(steered) = &mut self.steered {
+            steered.add(&levels, time);
+        }
+    }
+
     /// Restarts the measured window now.
     pub fn begin(&mut self, simulation: &Simulation) {
         self.credits.credit(simulation);
@@ -289,7 +325,8 @@ impl Recorder {
         if elapsed == Duration::ZERO {
             return;
         }
-        let levels = simulation.take_levels();
+        self.fill(simulation);
+        let levels = self.fills.take();
         let simulation = &*simulation;
         self.credits.credit(simulation);
         self.detector.observe(simulation);

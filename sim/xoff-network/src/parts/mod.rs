@@ -26,6 +26,7 @@ use xoff_sim::switch::forwarding::Forwarding;
 use xoff_sim::switch::{Level, ShownRates, ShownSwitch};
 use xoff_sim::time::Time;
 
+use crate::events::Change;
 use crate::results::Exchanged;
 use crate::{Simulation, SimulationError, Station};
 
@@ -47,6 +48,8 @@ enum Order {
     Skip(bool),
     /// Let the flows of an entry post messages, or keep them from that.
     Posting(String, bool),
+    /// Have these changes happen now.
+    Change(Vec<Change>),
     /// Say what was exchanged. The simulation is over.
     End,
 }
@@ -228,6 +231,11 @@ impl Simulation {
         self.order(&Order::Posting(entry.into(), posting));
     }
 
+    /// Has changes happen now in all other parts.
+    pub(super) fn order_changes(&mut self, changes: &[Change]) {
+        self.order(&Order::Change(changes.to_vec()));
+    }
+
     /// Has all other parts skip idle cycles or not.
     pub(super) fn order_skip(&mut self, skip: bool) {
         self.order(&Order::Skip(skip));
@@ -362,6 +370,7 @@ impl Simulation {
                 Some(Order::Tap(ports, on)) => self.tap(&ports, on),
                 Some(Order::Skip(skip)) => self.set_skip(skip),
                 Some(Order::Posting(entry, posting)) => self.set_posting(&entry, posting),
+                Some(Order::Change(changes)) => self.schedule(changes),
                 Some(Order::End) => {
                     let counters = self.network.exchanged();
                     self.exchange::<_, ()>(|_| counters)?;

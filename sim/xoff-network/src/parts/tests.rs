@@ -5,7 +5,9 @@ use xoff_sim::time::{ByteCount, Duration};
 use super::*;
 use crate::results::Summary;
 use crate::scenario::event::{Faults, PauseStorm, Stall};
-use crate::scenario::{Action, Audit, Clos, Event, FlowSettings, Onboarding, Scenario, Watch};
+use crate::scenario::{
+    Action, Audit, Clos, Event, FlowSettings, Onboarding, PolicySettings, Scenario, Watch,
+};
 use crate::testing::tcp_pair;
 use crate::{Endpoints, Run};
 
@@ -211,6 +213,29 @@ fn stages_are_let_in_by_all_parts() {
             .all(|stage| stage.from_ns.is_some())
     );
     run_in(3, &scenario, &[]).same(&whole);
+}
+
+/// The leading part has the policy, and each part makes its changes at the nodes that it has.
+#[test]
+fn a_policy_sets_nodes_of_all_parts() {
+    let mut scenario = clos(2, 1, 2, 3);
+    let parameters = [("target", "100 ns"), ("least", "2 KB")];
+    scenario.policy = Some(PolicySettings {
+        name: "ecn-tuner".into(),
+        every: Duration::from_us(6),
+        parameters: parameters
+            .map(|(key, value)| (key.into(), value.into()))
+            .into(),
+    });
+    let whole = run(&scenario, None, &[]).unwrap();
+    let policy = whole.summary.policy.as_ref().unwrap();
+    assert!(policy.changes.len() > 3, "{policy:?}");
+    for parts in [2, 4] {
+        run_in(parts, &scenario, &[]).same(&whole);
+    }
+    let recorded = scenario.recorded(&policy.changes);
+    let came = run_in(2, &recorded, &[]);
+    assert_eq!(came.summary.digest, whole.summary.digest);
 }
 
 #[test]

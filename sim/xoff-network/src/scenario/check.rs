@@ -116,6 +116,7 @@ impl Scenario {
         found.extend(self.check_thresholds().err());
         found.extend(self.check_watch().err());
         found.extend(self.check_audit());
+        found.extend(self.check_policy());
         found.extend(self.check_expectations().err());
         match found.is_empty() {
             true => Ok(()),
@@ -208,7 +209,7 @@ impl Scenario {
             found.extend(self.check_tcp(&flows));
             found.extend(self.check_selective(&flows));
             found.extend(self.check_reached(&flows));
-            found.extend(self.check_events_of_flows(&series));
+            found.extend(self.check_events_of_flows(&flows, &series));
             if timed {
                 found.extend(self.check_samples(series.len() as u64).err());
             }

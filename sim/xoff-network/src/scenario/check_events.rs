@@ -5,11 +5,12 @@ use xoff_sim::time::Duration;
 
 use super::check::{Issue, issue};
 use super::event::{Faults, Forget, PauseStorm, Set, Stall};
+use super::subjects::Subjects;
 use super::switch::{Curve, Ecn};
-use super::{Action, ClassSettings, Names, Scenario, Series, SwitchSettings};
+use super::{Action, ClassSettings, Connection, Names, Scenario, Series, SwitchSettings};
 
 /// The shortest period of an event that repeats: a run stops at each.
-const LEAST_PERIOD: Duration = Duration::from_us(1);
+pub(super) const LEAST_PERIOD: Duration = Duration::from_us(1);
 
 impl Scenario {
     /// Checks the settings of switches that are not sizes of buffers.
@@ -106,10 +107,24 @@ impl Scenario {
         found
     }
 
-    /// Checks that events about flows name flows. The flows have passed their checks.
-    pub(super) fn check_events_of_flows(&self, series: &[Series]) -> Vec<Issue> {
+    /// Checks that events about flows name flows, and those about QPs such as can be set. The flows have passed their
+    /// checks.
+    pub(super) fn check_events_of_flows(
+        &self,
+        flows: &[Connection<'_>],
+        series: &[Series],
+    ) -> Vec<Issue> {
         let mut found = Vec::new();
+        let of_qps = |action: &Action| matches!(action, Action::Dcqcn(_) | Action::Pace(_));
+        let any = self.events.iter().any(|event| of_qps(&event.action));
+        let subjects = any.then(|| Subjects::of(self, flows));
         for (place, event) in self.events.iter().enumerate() {
+            if let Some(subjects) = subjects.as_ref().filter(|_| of_qps(&event.action)) {
+                let wrong = subjects.check(&event.action).err();
+                found.extend(wrong.map(|Issue { key, message }| {
+                    issue(format!("events.{place}.do.{key}"), message)
+                }));
+            }
             let (key, name) = match &event.action {
                 Action::Stop(name) => ("stop", name),
                 Action::Start(name) => ("start", name),
@@ -191,25 +206,33 @@ impl Scenario {
                 link("forget.host", about, name)
             }
             Action::Set(set) => {
-                let Set {
-                    switch: name,
-                    xoff,
-                    ecn,
-                    lossless_never_floods,
-                } = &**set;
-                switch("set.switch", name)?;
-                if xoff.is_none() && ecn.is_none() && lossless_never_floods.is_none() {
-                    let problem = "nothing is set: xoff, ecn or lossless_never_floods";
-                    return Err(issue(format!("{place}.set"), problem));
-                }
-                match ecn {
-                    Some(ecn) => check_ecn(&format!("{place}.set.ecn"), ecn),
-                    None => Ok(()),
-                }
+                switch("set.switch", &set.switch)?;
+                check_set(&format!("{place}.set"), set)
             }
-            // Flows are checked when it is known which there are.
-            Action::Stop(_) | Action::Start(_) => Ok(()),
+            // Flows are checked when it is known which there are, and with them what is set of their QPs.
+            Action::Stop(_) | Action::Start(_) | Action::Dcqcn(_) | Action::Pace(_) => Ok(()),
         }
+    }
+}
+
+/// Checks new settings of a switch, whose name has been checked.
+pub(super) fn check_set(place: &str, set: &Set) -> Result<(), Issue> {
+    let Set {
+        switch: _,
+        xoff,
+        ecn,
+        lossless_never_floods,
+    } = set;
+    if xoff.is_none() && ecn.is_none() && lossless_never_floods.is_none() {
+        let problem = "nothing is set: xoff, ecn or lossless_never_floods";
+        return Err(issue(place, problem));
+    }
+    if let Some(xoff) = xoff {
+        check_limit(&format!("{place}.xoff"), *xoff)?;
+    }
+    match ecn {
+        Some(ecn) => check_ecn(&format!("{place}.ecn"), ecn),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
 use xoff_sim::switch::Limit;
-use xoff_sim::time::{Duration, Time};
+use xoff_sim::time::{ByteCount, Duration, Rate, Time};
 
 use super::switch::Ecn;
 
@@ -69,10 +69,35 @@ pub enum Action {
     Forget(Forget),
     /// Settings of a switch change. What is left out stays.
     Set(Box<Set>),
+    /// Parameters of DCQCN change, at NICs or for the QP of a flow. What is left out stays.
+    Dcqcn(Box<SetDcqcn>),
+    /// The QP that sends a flow's data gets a bound of its rate and window. What is left out stays.
+    Pace(Pace),
     /// The application posts no more messages of a flow. `f` means `f.s0` and all others of that entry too.
     Stop(String),
     /// The application goes on posting messages of a flow.
     Start(String),
+}
+
+impl Action {
+    /// The key of the action.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::LinkDown(_) => "link_down",
+            Self::LinkUp(_) => "link_up",
+            Self::Faults(_) => "faults",
+            Self::Die(_) => "die",
+            Self::Revive(_) => "revive",
+            Self::Stall(_) => "stall",
+            Self::PauseStorm(_) => "pause_storm",
+            Self::Forget(_) => "forget",
+            Self::Set(_) => "set",
+            Self::Dcqcn(_) => "dcqcn",
+            Self::Pace(_) => "pace",
+            Self::Stop(_) => "stop",
+            Self::Start(_) => "start",
+        }
+    }
 }
 
 /// Fault rules for one direction of a link.
@@ -153,6 +178,60 @@ pub struct Set {
     /// Whether lossless packets are dropped where others are flooded.
     #[serde(default)]
     pub lossless_never_floods: Option<bool>,
+}
+
+/// New parameters of DCQCN, with the units of `host.dcqcn`. `host` or `flow` says whose.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetDcqcn {
+    /// The host, with all QPs of its NIC. The name of an entry with a count means each of its hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The flow, with the QP that sends its data: at model NICs only, since the registers of RTL NICs are those of all
+    /// QPs. `f` means `f.s0` and all others of that entry too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<String>,
+    /// Gain of α, 0 to below 1. Rounded to 2⁻¹⁶.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub g: Option<f64>,
+    /// Step of additive increase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_ai: Option<Rate>,
+    /// Step of hyper increase.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_hai: Option<Rate>,
+    /// Time without a CNP after which α decays; 0: it does not decay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha_timer: Option<Duration>,
+    /// Period of the rate timer; 0: it is off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_timer: Option<Duration>,
+    /// Bytes between rate increases; 0: rates do not rise by bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_counter: Option<ByteCount>,
+    /// Stages of fast recovery, 0 to 31.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<u8>,
+    /// Least time between two CNPs that a NIC sends for a flow; with `host`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnp_interval: Option<Duration>,
+}
+
+/// A bound of what the QP that sends a flow's data may do, whatever its congestion control allows. Model NICs only: an
+/// RTL NIC has no register for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// The flow. `f` means `f.s0` and all others of that entry too.
+    pub flow: String,
+    /// The rate at which its packets may start at most, preambles and gaps included, 10 Mb/s and more. That of the line
+    /// takes the bound away.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Packets that it may have sent and not acknowledged at most, 1 and more; the flow's own `window` stays the upper
+    /// bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<u32>,
 }
 
 /// A route that is given rather than found: the paths that packets for a host, or for all hosts at a switch, take

@@ -15,6 +15,8 @@
 //! | [`pingmesh`] | [`Pingmesh`]: probes between hosts |
 //! | [`watch`] | [`Watch`]: what is counted of each server, interval by interval |
 //! | [`audit`] | [`Audit`]: what devices were meant to use; [`Onboarding`]: traffic that is let in by stages |
+//! | [`policy`] | [`PolicySettings`]: what changes settings while the network runs |
+//! | `subjects` | whom settings are changed of, by name |
 //! | [`inject`] | [`InjectEntry`]: captured frames that are injected into wires |
 //! | [`event`] | [`Event`]: what happens during the run; [`RouteEntry`]: routes that are given |
 //! | [`expectation`] | [`Expectation`]: a metric compared with a number |
@@ -48,8 +50,10 @@ mod notes;
 pub mod ns3;
 pub mod pattern;
 pub mod pingmesh;
+pub mod policy;
 pub mod schema;
 mod storage;
+pub(crate) mod subjects;
 pub mod switch;
 pub mod tcp;
 pub mod topology;
@@ -72,6 +76,7 @@ pub(crate) use mix::shapes;
 pub use names::Names;
 pub use pattern::Pattern;
 pub use pingmesh::Pingmesh;
+pub use policy::PolicySettings;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};
 pub use tcp::{TcpCongestion, TcpSettings};

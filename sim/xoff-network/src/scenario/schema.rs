@@ -15,8 +15,8 @@ use super::translation::TranslationSettings;
 use super::variant::BASE;
 use super::watch::Watch;
 use super::{
-    Event, Expectation, FlowSettings, HostSettings, InjectEntry, IpVersion, NicKind, RouteEntry,
-    SwitchSettings, Topology, Variant,
+    Event, Expectation, FlowSettings, HostSettings, InjectEntry, IpVersion, NicKind,
+    PolicySettings, RouteEntry, SwitchSettings, Topology, Variant,
 };
 use crate::detect::Thresholds;
 
@@ -80,6 +80,9 @@ pub struct Scenario {
     /// Stages in which flows are let in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub onboarding: Option<Onboarding>,
+    /// What changes settings of switches, NICs and flows again and again while the network runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicySettings>,
     /// Routes that replace those on shortest paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<RouteEntry>,
@@ -215,6 +218,7 @@ impl Scenario {
             watch: None,
             audit: None,
             onboarding: None,
+            policy: None,
             routes: Vec::new(),
             routing_loops: false,
             events: Vec::new(),

@@ -94,7 +94,7 @@ pub fn save(run: &Run) -> Result<Vec<u8>, postcard::Error> {
 pub fn restore(bytes: &[u8], endpoints: &Endpoints) -> Result<Run, String> {
     let bytes = lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
     let mut run: Run = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
-    let attached = run.simulation.attach(endpoints);
+    let attached = run.attach(endpoints);
     attached.map_err(|error| error.to_string())?;
     Ok(run)
 }

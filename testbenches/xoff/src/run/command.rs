@@ -13,15 +13,15 @@ use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{
-    CAPTURE, FLOWS, METRICS, OutDir, PICTURE, REPORT, SERIES, SERVERS, SPANS, SUMMARY,
+    CAPTURE, FLOWS, METRICS, OutDir, PICTURE, RECORDED, REPORT, SERIES, SERVERS, SPANS, SUMMARY,
 };
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
 use super::monitors::broken_by_design;
-use super::print;
 use super::trigger::{Signals, Trigger};
+use super::{print, recorded};
 use crate::Outcome;
 use crate::interruption::interrupted;
 use crate::ranks::Ranks;
@@ -80,9 +80,10 @@ fn folder_name(scenario: &str, swept: &[Setting]) -> String {
 
 /// Runs that are checked and not begun.
 struct Planned {
-    /// The scenario's name, and the title of its first run.
+    /// The scenario's name, the title of its first run, and the folder that its paths start from.
     name: String,
     title: String,
+    folder: PathBuf,
     /// Each with the name of its folder, and the values of the sweep.
     runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
 }
@@ -126,6 +127,7 @@ fn plan(
     Ok(Planned {
         name: source.name,
         title,
+        folder: source.folder,
         runs,
     })
 }
@@ -188,6 +190,7 @@ pub fn run(
     let Planned {
         name: source,
         title,
+        folder: of_scenario,
         runs,
     } = ranks.agree(plan(arguments, endpoints, ranks, streams))?;
     if !ranks.leads() {
@@ -197,7 +200,7 @@ pub fn run(
     for (scenario, name, values, options) in runs {
         ranks.begin(true)?;
         let folder = OutDir::create(&arguments.out, &name)?;
-        let files = files(&options);
+        let files = files(&scenario, &options);
         folder.begin(&scenario.name, &files)?;
         let (mut report, triggered) = match execute::run_triggered(&scenario, &options) {
             Ok(ran) => ran,
@@ -221,11 +224,24 @@ pub fn run(
             )?;
         }
         report.summary.files = files;
+        let mut without = None;
+        if let Some(policy) = &mut report.summary.policy {
+            let text = recorded::text(&scenario, policy, &of_scenario)?;
+            without = Some(folder.write(RECORDED, |file| file.write_all(text.as_bytes()))?);
+            policy.recorded = Some(RECORDED.into());
+        }
         let waves = layouts(&options, &scenario, triggered)?;
         let page = folder.write_all(&report)?;
         if !arguments.json {
             print::run(streams, &scenario, &report.summary)?;
             writeln!(streams.out, "  report: {}", page.display())?;
+            if let Some(path) = &without {
+                let path = shell::path(path);
+                writeln!(
+                    streams.out,
+                    "  without the policy, its changes as events: xoff run {path}"
+                )?;
+            }
             for (waves, beside) in &waves {
                 let files = [waves, &beside.gtkwave, &beside.start, &beside.surfer];
                 let [waves, gtkwave, start, surfer] = files.map(|path| shell::path(path));
@@ -285,12 +301,13 @@ pub fn run(
 }
 
 /// Returns the names of the files that a run may write into its folder.
-fn files(options: &RunOptions) -> Vec<String> {
+fn files(scenario: &Scenario, options: &RunOptions) -> Vec<String> {
     let mut files = [
         SUMMARY, SERIES, FLOWS, METRICS, SPANS, SERVERS, REPORT, PICTURE,
     ]
     .map(String::from)
     .to_vec();
+    files.extend(scenario.policy.as_ref().map(|_| RECORDED.into()));
     files.extend(options.capture.as_ref().map(|_| CAPTURE.into()));
     let triggered = options.trigger.iter().map(|trigger| &trigger.host[..]);
     let network = options.fabric.iter().map(|_| FABRIC);

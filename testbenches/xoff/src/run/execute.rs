@@ -445,7 +445,8 @@ fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions
     let (simulation, recorder) = (&run.simulation, &run.recorder);
     let mut charts = charts::charts(simulation, scenario, recorder.samples());
     charts.extend(summary.servers.iter().flat_map(servers::charts));
-    let marked = marks::marks(scenario, &summary.findings, simulation.now());
+    let policy = summary.policy.as_ref();
+    let marked = marks::marks(scenario, policy, &summary.findings, simulation.now());
     let part_ns = marks::part(&marked, &summary.findings, &charts, summary.duration_ns);
     let settled_ns = marks::settled(scenario, &marked);
     for chart in &mut charts {

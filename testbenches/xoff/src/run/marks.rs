@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use xoff_network::policy::Steered;
 use xoff_network::results::{Finding, ns};
 use xoff_network::scenario::{Action, Scenario};
 use xoff_sim::time::{Duration, Time};
@@ -22,6 +23,11 @@ fn words(action: &Action) -> String {
         Action::PauseStorm(storm) => format!("{} pauses", storm.host),
         Action::Forget(forget) => format!("{} forgets {}", forget.switch, forget.host),
         Action::Set(set) => format!("settings of {}", set.switch),
+        Action::Dcqcn(set) => {
+            let whose = set.host.as_ref().or(set.flow.as_ref());
+            format!("DCQCN of {}", whose.map_or("nobody", |name| name))
+        }
+        Action::Pace(pace) => format!("bound of {}", pace.flow),
         Action::Stop(flow) => format!("{flow} stops"),
         Action::Start(flow) => format!("{flow} starts"),
     }
@@ -36,8 +42,14 @@ fn folded(texts: &[String]) -> String {
     }
 }
 
-/// Marks of the events, and of the first finding of each kind that did not begin with the run.
-pub fn marks(scenario: &Scenario, findings: &[Finding], end: Time) -> Vec<Marker> {
+/// Marks of the events, of the first change that a policy made, and of the first finding of each kind that did not
+/// begin with the run.
+pub fn marks(
+    scenario: &Scenario,
+    policy: Option<&Steered>,
+    findings: &[Finding],
+    end: Time,
+) -> Vec<Marker> {
     let mut events = BTreeMap::<u64, Vec<String>>::new();
     for event in &scenario.events {
         let repeated = event.every.map(|every| format!(", every {every}"));
@@ -45,6 +57,17 @@ pub fn marks(scenario: &Scenario, findings: &[Finding], end: Time) -> Vec<Marker
             let text = words(&event.action) + &repeated.unwrap_or_default();
             events.entry(ns(at)).or_default().push(text);
         }
+    }
+    if let Some(policy) = policy
+        && let Some(first) = policy.changes.first()
+    {
+        let text = format!("{}: {}", policy.name, words(&first.action));
+        let text = match policy.changes.len() {
+            1 => text,
+            count => format!("{text}, first of {count}"),
+        };
+        let at = ns(Time::ZERO + first.at);
+        events.entry(at).or_default().push(text);
     }
     let mut marks: Vec<Marker> = (events.into_iter())
         .map(|(at_ns, texts)| Marker {
@@ -155,12 +178,23 @@ mod tests {
             finding(FindingKind::Victim, 50_000, None),
             finding(FindingKind::Victim, 40_000, None),
         ];
-        let marks = marks(&scenario, &findings, Time::ZERO + scenario.duration);
+        let policy = Steered {
+            name: "p".into(),
+            every_ns: 40_000,
+            looks: 2,
+            changes: [40, 80]
+                .map(|us| Event::once(Duration::from_us(us), Action::Stop("f".into())))
+                .into(),
+            recorded: None,
+        };
+        let end = Time::ZERO + scenario.duration;
+        let marks = marks(&scenario, Some(&policy), &findings, end);
         let marks: Vec<_> = marks.iter().map(|mark| (mark.at_ns, &*mark.text)).collect();
         let expected = [
             (10_000, "a–t down and 1 more"),
             (20_000, "h dies"),
             (30_000, "deadlock"),
+            (40_000, "p: f stops, first of 2"),
             (40_000, "victim, first of 3"),
         ];
         assert_eq!(marks, expected);

@@ -9,6 +9,7 @@
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
 //! | [`mod@compare`] | `xoff compare`: any number of runs side by side |
+//! | `recorded` | the scenario of a run with a policy as one without |
 //! | [`finished`] | runs whose results are in files |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
@@ -33,6 +34,7 @@ pub mod marks;
 pub mod monitors;
 pub mod pauses;
 pub mod print;
+mod recorded;
 pub mod servers;
 pub mod trigger;
 

@@ -6,6 +6,7 @@ use xoff_network::answer::Cure;
 use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
 use xoff_network::results::Exchanged;
 use xoff_network::scenario::Scenario;
+use xoff_network::words::count;
 use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text, sentence};
 
 use crate::terminal::{Ink, Paint, Streams};
@@ -135,7 +136,7 @@ fn in_words(cure: &Cure) -> String {
     }
 }
 
-/// Prints what probes met by how far they go, and how available servers were.
+/// Prints what a policy did, what probes met by how far they go, and how available servers were.
 fn watched(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
     let ns = |ns: u64| metric_text("_ns", ns as f64);
     if !summary.onboarding.is_empty() {
@@ -145,6 +146,15 @@ fn watched(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
             .filter(|stage| stage.from_ns.is_some());
         let (begun, all) = (begun.count(), summary.onboarding.len());
         writeln!(out, "  onboarding: {begun} of {all} stages were let in")?;
+    }
+    if let Some(policy) = &summary.policy {
+        let looks = count(policy.looks, "time", "times");
+        let changes = count(policy.changes.len() as u64, "change", "changes");
+        writeln!(
+            out,
+            "  policy {}: looked {looks} and made {changes}",
+            policy.name
+        )?;
     }
     for probes in &summary.probes {
         let latency = probes

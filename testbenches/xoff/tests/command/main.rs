@@ -21,6 +21,7 @@
 //! | [`topologies`] | networks and workloads from files |
 //! | [`notes`] | settings that may not be intended, and what was sent in vain, are said |
 //! | [`page`] | the page of scenario keys and the transcripts of the README are up to date |
+//! | [`policy`] | policies: the recorded scenario, checkpoints, registers of RTL NICs, output |
 //! | [`ranks`] | runs of several ranks |
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
 //! | [`rtl_reads`] | READs by and from RTL NICs |
@@ -52,6 +53,7 @@ mod monitored;
 mod notes;
 mod page;
 mod pictures;
+mod policy;
 mod ranks;
 mod recorded;
 mod rtl_reads;
