@@ -142,7 +142,7 @@ fn files_below(root: &Path) -> Vec<(String, String)> {
 /// The examples have what their pages show of them.
 #[test]
 fn examples_are_as_their_pages_show() {
-    for example in ["own-nic", "own-congestion"] {
+    for example in ["own-nic", "own-congestion", "own-policy"] {
         is_as_its_page_shows(example);
     }
 }
@@ -178,6 +178,22 @@ fn own_nic_works_as_it_is_written() {
             "a_run_with_capture_and_report",
             "a_run_goes_on_from_a_checkpoint",
             "what_the_nic_cannot_carry_is_refused",
+        ],
+    );
+}
+
+#[test]
+#[ignore = "compiles the simulator once more, some minutes: .ci/run asks for it"]
+fn own_policy_works_as_it_is_written() {
+    let files = files_below(&workspace().join("examples/own-policy"));
+    passes(
+        &files,
+        "../../",
+        "own-policy",
+        &[
+            "shares_are_even_and_the_wire_is_full",
+            "what_was_recorded_needs_no_policy",
+            "what_does_not_fit_is_named",
         ],
     );
 }
