@@ -29,7 +29,7 @@ impl Fills {
                 greatest: level.greatest.max(later.greatest),
             };
         }
-        self.time = self.time + time;
+        self.time += time;
     }
 
     /// The levels of the interval, which ends with that.

@@ -218,7 +218,15 @@ fn stages_are_let_in_by_all_parts() {
 /// The leading part has the policy, and each part makes its changes at the nodes that it has.
 #[test]
 fn a_policy_sets_nodes_of_all_parts() {
-    let mut scenario = clos(2, 1, 2, 3);
+    let clos = Clos {
+        tors: 2,
+        hosts: 2,
+        leafs: 2,
+        spines: 2,
+        ..Clos::PAPER
+    };
+    let mut scenario = clos.scenario(8, Duration::from_us(60));
+    let without = run(&scenario, None, &[]).unwrap();
     let parameters = [("target", "100 ns"), ("least", "2 KB")];
     scenario.policy = Some(PolicySettings {
         name: "ecn-tuner".into(),
@@ -230,6 +238,7 @@ fn a_policy_sets_nodes_of_all_parts() {
     let whole = run(&scenario, None, &[]).unwrap();
     let policy = whole.summary.policy.as_ref().unwrap();
     assert!(policy.changes.len() > 3, "{policy:?}");
+    assert_ne!(whole.summary.digest, without.summary.digest);
     for parts in [2, 4] {
         run_in(parts, &scenario, &[]).same(&whole);
     }

@@ -178,8 +178,9 @@ impl Pacing {
         }
         let clock = self.clock;
         let of_qp = |paced: &mut Paced| {
-            let parameters = paced.control.parameters_mut();
-            parameters.map(|rp| change.of_reaction_point(rp, &clock));
+            if let Some(parameters) = paced.control.parameters_mut() {
+                change.of_reaction_point(parameters, &clock);
+            }
         };
         match qp {
             Some(qp) => of_qp(&mut self.qps[qp]),
