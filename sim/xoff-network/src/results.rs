@@ -611,10 +611,7 @@ fn jobs(simulation: &Simulation, from: Time) -> Vec<Job> {
         let bandwidth = |ns: u64| job.bus_bytes * 8.0 / ns.max(1) as f64;
         Job {
             name: job.name.clone(),
-            kind: job
-                .pattern
-                .map_or("requests", crate::scenario::Pattern::name)
-                .into(),
+            kind: job.kind().into(),
             hosts: job.hosts,
             rounds: rounds.len(),
             median_ns: median,

@@ -313,6 +313,11 @@ impl Simulation {
         )?;
         let (gates, jobs) = scenario.gates(&connections);
         gate(gates, &jobs, &flows, &mut stations);
+        for (host, schedule) in scenario.schedules(&connections) {
+            let node = plan.number(&host);
+            let schedule = schedule.map(|flow| flows[flow].sender, |flow| flows[flow].receiver());
+            host_of(&mut stations[node.0 as usize]).add_schedule(schedule);
+        }
         let mut builder = NetworkBuilder::new(seed.derive(&[4]));
         for station in stations {
             builder.node(station);

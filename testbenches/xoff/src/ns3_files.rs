@@ -1,10 +1,12 @@
-//! Reading the files of ns-3 that scenarios name: topologies, lists of flows, distributions of flow sizes.
+//! Reading the files of other simulators that scenarios name: topologies, lists of flows and distributions of flow
+//! sizes of ns-3, schedules of LogGOPSim and ATLAHS.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use xoff_network::scenario::Scenario;
 use xoff_network::scenario::check::{Issue, Issues};
 use xoff_network::scenario::ns3::{FlowList, Network, Sizes};
+use xoff_network::scenario::{Goal, Scenario};
 
 use crate::text_file;
 
@@ -20,6 +22,10 @@ pub fn read(scenario: &mut Scenario, folder: &Path) {
         if let Some(path) = &flow.ns3 {
             let key = format!("flows.{}.ns3", flow.name);
             flow.listed = Some(file(&key, folder, path, FlowList::parse));
+        }
+        if let Some(path) = &flow.goal {
+            let key = format!("flows.{}.goal", flow.name);
+            flow.schedule = Some(file(&key, folder, path, Goal::parse).map(Arc::new));
         }
         if let Some(path) = &flow.sizes {
             let key = format!("flows.{}.sizes", flow.name);

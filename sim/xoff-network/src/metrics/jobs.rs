@@ -38,7 +38,27 @@ pub fn rounds(simulation: &Simulation, job: &Job, from: Time) -> Vec<Round> {
         rounds
     };
     let rounds = job.units.iter().flat_map(each);
+    let whole = job.schedule.and_then(|job| schedule(simulation, job));
+    let rounds = rounds.chain(whole);
     rounds.filter(|round| round.end >= from).collect()
+}
+
+/// The round of schedules, from their start to the end of all operations.
+fn schedule(simulation: &Simulation, job: u32) -> Option<Round> {
+    let hosts = simulation.stations().filter_map(|(node, station)| {
+        let mut schedules = station.host()?.progress().iter();
+        Some((node, schedules.find(|schedule| schedule.job == job)?))
+    });
+    let mut begin = Time::MAX;
+    let mut ends = Vec::new();
+    for (node, schedule) in hosts {
+        if schedule.left > 0 {
+            return None;
+        }
+        begin = begin.min(schedule.start);
+        ends.push((schedule.ended, node));
+    }
+    (!ends.is_empty()).then(|| of_ends(begin, ends))
 }
 
 fn round(simulation: &Simulation, unit: &Unit, number: u64) -> Round {
@@ -56,7 +76,12 @@ fn round(simulation: &Simulation, unit: &Unit, number: u64) -> Round {
         let end = ends.entry(flow.target).or_default();
         *end = arrived.max(*end);
     }
-    let mut ends: Vec<(Time, NodeId)> = ends.into_iter().map(|(node, end)| (end, node)).collect();
+    let ends = ends.into_iter().map(|(node, end)| (end, node));
+    of_ends(begin, ends.collect())
+}
+
+/// The round that began at a time, with the ends of its hosts.
+fn of_ends(begin: Time, mut ends: Vec<(Time, NodeId)>) -> Round {
     ends.sort_unstable();
     let (end, last) = ends.last().copied().unwrap_or_default();
     let median = ends

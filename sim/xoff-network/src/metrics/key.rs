@@ -20,7 +20,7 @@ pub enum Scope {
     Workload,
     /// Each workload, as quantiles over its flows: `slowdown.web.p99`.
     WorkloadQuantile,
-    /// Each job, which is an entry of flows with a pattern or with answers: `job_rounds.reduce`.
+    /// Each job, which is an entry of flows with a pattern, a schedule or answers: `job_rounds.reduce`.
     Job,
     /// Each job, as quantiles over its rounds: `job_completion_ns.reduce.p50`.
     JobQuantile,
@@ -155,7 +155,7 @@ quantities! {
     /// Rounds a second that are over within the measured window: of NVMe over Fabrics its I/O operations.
     Iops = "iops", Job;
     /// From the first post of a round until the last host has seen all of its messages, in nanoseconds; of requests until
-    /// the answer has arrived.
+    /// the answer has arrived, and of a schedule from its start to the end of its last operation.
     JobCompletionNs = "job_completion_ns", JobQuantile;
     /// How much later the last host of a round was than the median one, in nanoseconds.
     StragglerNs = "straggler_ns", JobQuantile;

@@ -197,6 +197,7 @@ impl Scenario {
             found.extend(self.check_waits(flow));
             found.extend(match flow.pattern {
                 Some(pattern) => self.check_pattern(place, flow, pattern, &names, groups.as_ref()),
+                None if flow.goal.is_some() => self.check_goal(flow, &names, groups.as_ref()),
                 None if flow.is_workload() => self.check_workload(flow, &names, groups.as_ref()),
                 None if flow.answers.is_some() => self.check_answers(flow),
                 None => self.check_pairs(place, flow, &names, groups.as_ref()),
@@ -730,7 +731,7 @@ impl Scenario {
                 }
                 return found;
             }
-            _ if flow.pattern.is_some() => return found,
+            _ if flow.pattern.is_some() || flow.goal.is_some() => return found,
             _ => {}
         }
         let with = if flow.ns3.is_some() { "ns3" } else { "sizes" };

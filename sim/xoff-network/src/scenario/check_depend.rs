@@ -75,6 +75,7 @@ impl Scenario {
             };
             let ends = before.count.is_some()
                 || before.is_workload()
+                || before.goal.is_some()
                 || before.pattern == Some(Pattern::Incast)
                 || before.answers.is_some();
             if !ends {

@@ -51,7 +51,7 @@ pub struct Series {
     pub name: String,
     /// Their places in the list of flows.
     pub flows: std::ops::Range<usize>,
-    /// Whether they are a workload, a pattern or a ring in lockstep, of which flow completion times are measured.
+    /// Whether they are a workload, a schedule, a pattern or a ring in lockstep, of which flow completion times are measured.
     pub workload: bool,
     /// Whether they are probes of Pingmesh, which are in no sum and no index.
     pub probes: bool,
@@ -93,6 +93,8 @@ impl Scenario {
             } else if let Some(Ok(sizes)) = &entry.distribution {
                 let seed = Seed(self.seed).derive(&[ARRIVALS, place as u64]);
                 flows.extend(self.drawn(entry, sizes, &names, &rates, seed));
+            } else if let Some(goal) = entry.read_schedule() {
+                flows.extend(entry.scheduled(goal, &names));
             } else if let Some(layout) = self.layout(place, entry, &names) {
                 flows.extend(patterned(entry, layout));
             } else if let Some((asked, of)) = self.asked(entry) {
@@ -105,7 +107,8 @@ impl Scenario {
                 }
             }
             let whole = first..flows.len();
-            if entry.is_workload() || entry.lockstep || entry.pattern.is_some() {
+            let together = entry.pattern.is_some() || entry.goal.is_some() || entry.lockstep;
+            if entry.is_workload() || together {
                 series.push(Series {
                     name: entry.name.clone(),
                     flows: whole,

@@ -81,14 +81,27 @@ impl Unit {
 pub struct Job {
     /// The name of its entry of `flows`.
     pub name: String,
-    /// What it is; `None`: requests and answers.
+    /// What it is; `None`: requests and answers, or a schedule.
     pub pattern: Option<Pattern>,
+    /// The number of its hosts' schedules, if it has such. All operations of them are its only round.
+    pub schedule: Option<u32>,
     /// Hosts that take part in a round.
     pub hosts: usize,
     /// Bytes that a host has to send in a round at least, or to receive: what bandwidth is counted of.
     pub bus_bytes: f64,
     /// Flows that do it independently of each other.
     pub units: Vec<Unit>,
+}
+
+impl Job {
+    /// What it is, in a word.
+    pub const fn kind(&self) -> &'static str {
+        match (self.pattern, self.schedule) {
+            (Some(pattern), _) => pattern.name(),
+            (None, Some(_)) => "goal",
+            (None, None) => "requests",
+        }
+    }
 }
 
 impl FlowSettings {
@@ -163,6 +176,9 @@ impl Scenario {
                 let own = layout.gates.into_iter();
                 gates.extend(own.map(|gate| behind(gate, range.start)));
             }
+            if let Some(goal) = entry.read_schedule() {
+                jobs.push(entry.scheduled_job(goal, place));
+            }
             if entry.lockstep {
                 gates.extend(ring(flows, range.clone()));
             }
@@ -185,6 +201,7 @@ impl Scenario {
                 jobs.push(Job {
                     name: of.name.clone(),
                     pattern: None,
+                    schedule: None,
                     hosts: 2,
                     bus_bytes: of.message.get().max(entry.message.get()) as f64,
                     units: pairs
@@ -278,6 +295,7 @@ fn job(entry: &FlowSettings, layout: &Layout, names: &Names, first: usize) -> Op
     Some(Job {
         name: entry.name.clone(),
         pattern: Some(pattern),
+        schedule: None,
         hosts,
         bus_bytes: pattern.bus_factor(hosts) * ByteCount::get(bytes) as f64,
         units: layout.units.iter().map(|unit| unit.behind(first)).collect(),

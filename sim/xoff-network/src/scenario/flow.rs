@@ -1,6 +1,7 @@
 //! Flows, as a scenario describes them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,9 +9,9 @@ use xoff_sim::host::Order;
 use xoff_sim::protocol::gbn::{WorkKind, mtu_code};
 use xoff_sim::time::{ByteCount, Duration};
 
-use super::Pattern;
 use super::check::Issues;
 use super::ns3::{FlowList, Sizes};
+use super::{Goal, Pattern};
 
 /// The RDMA operation that carries a message.
 #[derive(
@@ -119,7 +120,7 @@ pub struct FlowSettings {
     /// makes `f.s0` and `f.s1`, or `f.s0.r0` if both are several.
     pub name: String,
     /// The sender. The name of a host with a count means each of its hosts, and a range such as `h0..7` the hosts h0 to
-    /// h7. Required, but for `ns3` and `sizes`.
+    /// h7. Required, but for `ns3`, `goal` and `sizes`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
     /// The receiver, or several as with `from`.
@@ -131,6 +132,7 @@ pub struct FlowSettings {
     #[serde(default)]
     pub pairs: Pairs,
     /// How many such flows there are between the same two hosts, each on a QP of its own; two make `f.0` and `f.1`.
+    /// With `goal`: among how many QPs the tags of two ranks take turns.
     #[serde(default = "single")]
     pub qps: u32,
     /// A list of flows of ns-3's RDMA simulations: each is a message from host h`src` to host h`dst`, in the class of
@@ -138,6 +140,11 @@ pub struct FlowSettings {
     /// the folder of the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns3: Option<String>,
+    /// A schedule in the GOAL format of LogGOPSim and ATLAHS: what each rank sends, receives and computes, and what
+    /// requires what. Rank r is host h`r`, or with `from` its host number r, from 0. A relative path starts at the
+    /// folder of the scenario file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// A distribution of flow sizes, a file with lines of bytes and percentile, or the name of one, `websearch` (DCTCP,
     /// SIGCOMM 2010) or `irn` (IRN, SIGCOMM 2018): flows of one message begin at random (Poisson arrivals) at each host
     /// of `from`, to random hosts of `to`; without these keys all hosts.
@@ -153,6 +160,9 @@ pub struct FlowSettings {
     /// The flows of `ns3`, or what is wrong with the file; read by whoever reads the scenario.
     #[serde(skip)]
     pub listed: Option<Result<FlowList, Issues>>,
+    /// The schedule of `goal`, or what is wrong with the file; read by whoever reads the scenario.
+    #[serde(skip)]
+    pub schedule: Option<Result<Arc<Goal>, Issues>>,
     /// The distribution of `sizes`, or what is wrong with the file; read by whoever reads the scenario.
     #[serde(skip)]
     pub distribution: Option<Result<Sizes, Issues>>,
@@ -333,10 +343,12 @@ impl FlowSettings {
             pairs: Pairs::InOrder,
             qps: single(),
             ns3: None,
+            goal: None,
             sizes: None,
             load: None,
             until: None,
             listed: None,
+            schedule: None,
             distribution: None,
             operation: Operation::Write,
             mix: None,
@@ -387,7 +399,10 @@ impl FlowSettings {
 
     /// Whether its flows begin when others have come to some point, and not at `start`.
     pub const fn waits(&self) -> bool {
-        self.pattern.is_some() || self.answers.is_some() || !self.after.is_empty()
+        self.pattern.is_some()
+            || self.goal.is_some()
+            || self.answers.is_some()
+            || !self.after.is_empty()
     }
 
     /// The code of the MTU, where the MTU is 256 « code bytes; `None` if there is no such code.

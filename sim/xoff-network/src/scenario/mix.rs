@@ -83,6 +83,7 @@ impl FlowSettings {
         let other = [
             ("operation", self.operation != Operation::default()),
             ("pattern", self.pattern.is_some()),
+            ("goal", self.goal.is_some()),
             ("lockstep", self.lockstep),
             ("answers", self.answers.is_some()),
         ];

@@ -24,6 +24,7 @@
 //! | [`topology`] | [`Topology`]: networks that a few keys describe |
 //! | [`clos`] | [`Clos`]: podsets, racks, leafs and spines |
 //! | [`ns3`] | files of ns-3's RDMA simulations |
+//! | [`goal`] | [`Goal`]: schedules of LogGOPSim and ATLAHS |
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | `notes` | what is not refused but may not be intended |
@@ -41,6 +42,7 @@ pub mod depend;
 pub mod event;
 pub mod expectation;
 pub mod flow;
+pub mod goal;
 pub mod host;
 pub mod inject;
 mod json_schema;
@@ -68,6 +70,7 @@ pub use depend::{End, Gate, Job, Unit};
 pub use event::{Action, Event, RouteEntry};
 pub use expectation::{Expectation, Factors, Op};
 pub use flow::{FlowSettings, Operation, Pairs, Recovery};
+pub use goal::Goal;
 pub use host::{HostSettings, IpVersion, NicKind};
 pub use inject::{CapturedFrame, InjectEntry, Only, Towards};
 pub use json_schema::json_schema;

@@ -117,6 +117,7 @@ impl FlowSettings {
         let other = [
             ("pattern", self.pattern.is_some()),
             ("ns3", self.ns3.is_some()),
+            ("goal", self.goal.is_some()),
             ("sizes", self.sizes.is_some()),
         ];
         if let Some((key, _)) = other.into_iter().find(|(_, given)| *given) {

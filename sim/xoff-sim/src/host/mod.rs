@@ -6,6 +6,7 @@
 //! | [`pcie`] | [`Pcie`]: latency and bandwidth between NIC and host |
 //! | [`flow`] | [`FlowConfig`], [`Sender`], [`Receiver`]: messages from one host's memory to another's |
 //! | [`gate`] | [`GateConfig`]: messages that wait until the host has seen others |
+//! | [`schedule`] | [`ScheduleConfig`]: operations that require each other |
 //! | [`working_set`] | [`WorkingSet`]: in which memory the messages of a flow lie, and in which order |
 //! | [`shapes`] | [`Shapes`]: what the messages of a flow are |
 //! | `room` | room for messages and receive buffers, which completions make |
@@ -34,6 +35,7 @@ pub mod memory;
 mod overlay;
 pub mod pcie;
 mod room;
+pub mod schedule;
 pub mod shapes;
 pub mod shown;
 pub mod stalls;
@@ -45,6 +47,7 @@ pub use flow::{Delivered, FlowConfig, Receiver, Sender};
 pub use gate::{End, GateConfig};
 pub use manual::Written;
 pub use pcie::{Pcie, PcieConfig};
+pub use schedule::{Progress, ScheduleConfig};
 pub use shapes::{Shape, Shapes};
 pub use shown::HostKnown;
 pub use stalls::{Stalled, Stalls};
@@ -53,6 +56,7 @@ pub use working_set::{Order, WorkingSet};
 use gate::Gates;
 use manual::Manual;
 use overlay::Overlay;
+use schedule::Schedules;
 
 /// Errors that the applications of a host have found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -121,6 +125,9 @@ pub struct WriteBeat<'a> {
 /// Most bytes of a DMA read: the payload of one packet. The largest path MTU is 4,096 (IBTA volume 1 §9.7.4.1.6).
 pub const READ_BYTES_MAX: usize = 4096;
 
+/// The gate that schedules are for their senders.
+const SCHEDULE: usize = usize::MAX;
+
 /// Bytes of an entry of a page table.
 pub const ENTRY_BYTES: usize = 8;
 
@@ -165,6 +172,8 @@ pub struct Host {
     receivers: Vec<Receiver>,
     places: Places,
     gates: Gates,
+    /// Operations that require each other, if the host has such.
+    schedules: Option<Box<Schedules>>,
     fetches: VecDeque<Fetch>,
     /// What atomics found in memory, and the cycles from which on the NIC is told, in the order of their requests.
     originals: VecDeque<(Cycles, u64)>,
@@ -195,6 +204,7 @@ impl Host {
             receivers: Vec::new(),
             places: Places::default(),
             gates: Gates::default(),
+            schedules: None,
             fetches: VecDeque::new(),
             originals: VecDeque::new(),
             answering: false,
@@ -419,15 +429,26 @@ impl Host {
         let data = data.into_iter().chain(original);
         let posts = [self.next_work, self.next_recv].into_iter().flatten();
         let manual = self.manual.as_ref().and_then(|manual| manual.next_event());
-        posts.map(|(at, _)| at).chain(data).chain(manual).min()
+        let posts = posts.map(|(at, _)| at).chain(self.next_operation());
+        posts.chain(data).chain(manual).min()
     }
 
-    /// The cycle from which on the next work request is at the NIC's pins.
+    /// The cycle from which on the next work request is at the NIC's pins, or may be: it may wait for what its
+    /// application does until then, and [`work`](Self::work) knows.
     pub fn next_work(&self) -> Option<Cycles> {
         match &self.manual {
             Some(manual) => manual.work.front().map(|(at, ..)| *at),
-            None => self.next_work.map(|(at, _)| at),
+            None => {
+                let posted = self.next_work.map(|(at, _)| at);
+                posted.into_iter().chain(self.next_operation()).min()
+            }
         }
+    }
+
+    /// The cycle in which something happens in the schedules.
+    fn next_operation(&self) -> Option<Cycles> {
+        let next = self.schedules.as_ref()?.next()?;
+        Some(self.clock.edge_from(next))
     }
 
     /// The cycle from which on the next receive buffer is at the NIC's pins.
@@ -439,11 +460,12 @@ impl Host {
     }
 
     /// The work request that is at the NIC's pins, with its QP index.
-    pub fn work(&self, now: Cycles) -> Option<(u16, Work)> {
+    pub fn work(&mut self, now: Cycles) -> Option<(u16, Work)> {
         if let Some(manual) = &self.manual {
             let front = manual.work.front().filter(|(at, ..)| *at <= now);
             return front.map(|(_, qp, work)| (*qp, *work));
         }
+        self.operate(now);
         let (_, i) = self.next_work.filter(|(at, _)| *at <= now)?;
         let sender = &self.senders[i];
         Some((sender.qp, sender.work()))
@@ -761,6 +783,58 @@ impl Host {
         self.plan();
     }
 
+    /// Adds a schedule: its senders post what its operations let through, and nothing else.
+    ///
+    /// # Panics
+    ///
+    /// If it names a sender, a receiver or an operation that there is not, or a flow that another schedule has.
+    pub fn add_schedule(&mut self, schedule: ScheduleConfig) {
+        let mut senders = std::collections::BTreeSet::new();
+        for operation in &schedule.operations {
+            let known = match operation.step {
+                schedule::Step::Calc { .. } => true,
+                schedule::Step::Send { sender, .. } => {
+                    senders.insert(sender);
+                    sender < self.senders.len()
+                }
+                schedule::Step::Receive { receiver, .. } => receiver < self.receivers.len(),
+            };
+            assert!(known, "a schedule of unknown flows");
+        }
+        for sender in senders {
+            self.senders[sender].allow(SCHEDULE, 0, Cycles(0));
+        }
+        self.schedules.get_or_insert_default().add(schedule);
+        self.plan();
+    }
+
+    /// How far the host's schedules are.
+    pub fn progress(&self) -> &[Progress] {
+        self.schedules.as_ref().map_or(&[], |all| all.progress())
+    }
+
+    /// When each operation of the schedules of a job started and ended, in their order; [`Time::MAX`]: not yet.
+    pub fn operation_times(&self, job: u32) -> Vec<[Time; 2]> {
+        let schedules = self.schedules.iter();
+        schedules.flat_map(|all| all.times(job)).collect()
+    }
+
+    /// Has happen in the schedules what is due in cycle `now`.
+    fn operate(&mut self, now: Cycles) {
+        let Some(schedules) = &mut self.schedules else {
+            return;
+        };
+        let now = self.clock.edge(now);
+        if schedules.next().is_none_or(|next| next > now) {
+            return;
+        }
+        for opening in schedules.advance(now) {
+            let from = self.clock.edge_from(opening.from);
+            self.senders[opening.sender].allow(SCHEDULE, opening.messages, from);
+        }
+        self.plan();
+    }
+
     /// Has a receiver keep when each message arrives.
     pub fn keep_arrivals(&mut self, receiver: usize) {
         self.receivers[receiver].keep_arrivals();
@@ -769,6 +843,9 @@ impl Host {
     /// Opens the gates that waited for this many messages of an end, as seen in cycle `seen`. Returns whether it opened
     /// any.
     fn open_gates(&mut self, end: End, messages: u64, seen: Cycles) -> bool {
+        if let Some(schedules) = &mut self.schedules {
+            schedules.notice(end, messages, self.clock.edge(seen));
+        }
         let opened = self.gates.advance(end, messages);
         for opening in &opened {
             let from = match opening.think {
@@ -912,9 +989,10 @@ impl Host {
         self.digest
     }
 
-    /// Whether all flows that start at this host have finished.
+    /// Whether all flows that start at this host have finished, and all operations of its schedules have ended.
     pub fn finished(&self) -> bool {
-        self.senders.iter().all(Sender::finished)
+        let ended = self.progress().iter().all(|schedule| schedule.left == 0);
+        ended && self.senders.iter().all(Sender::finished)
     }
 
     /// The status with which a flow of this host failed, if one did.

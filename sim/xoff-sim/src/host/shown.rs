@@ -23,8 +23,9 @@ impl HostKnown {
 }
 
 impl Host {
-    /// The host's state with only what came since `known`, which is all of it from then on. Memory and what a test
-    /// posts by hand are not in it. Panics when the host has other flows than when `known` was made.
+    /// The host's state with only what came since `known`, which is all of it from then on. Memory, what a test posts
+    /// by hand, and operations of schedules are not in it. Panics when the host has other flows than when `known` was
+    /// made.
     pub fn tail(&self, known: &mut HostKnown) -> Self {
         let before = std::mem::replace(known, HostKnown::of(self));
         let senders = self.senders.iter().zip(before.delivered);
@@ -44,6 +45,7 @@ impl Host {
             receivers,
             places: self.places.clone(),
             gates: self.gates.clone(),
+            schedules: (self.schedules.as_ref()).map(|all| Box::new(all.shown())),
             fetches: self.fetches.clone(),
             originals: self.originals.clone(),
             stalls: self.stalls.clone(),

@@ -12,6 +12,7 @@
 //! | [`compare`] | `xoff compare`: runs side by side |
 //! | [`collectives`] | flows in lockstep and patterns: a ring all-reduce against its closed form |
 //! | [`fabric`] | waves of the network |
+//! | [`goal`] | schedules of GOAL files |
 //! | [`calc`] | `xoff calc`: the numbers of the papers, tables, rejected input |
 //! | [`monitored`] | scenarios with the monitors at every port |
 //! | [`injection`] | captured frames on the wires of a scenario |
@@ -44,6 +45,7 @@ mod command_line;
 mod common;
 mod compare;
 mod fabric;
+mod goal;
 mod help;
 mod incidents;
 mod injection;

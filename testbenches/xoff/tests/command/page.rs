@@ -341,17 +341,21 @@ fn every_example_of_the_page_is_a_scenario() {
         "0 0\n50000 40\n1000000 100\n",
     )
     .unwrap();
+    let goal = crate::common::file("goal/ring.goal");
+    fs::copy(goal, folder.path().join("ring.goal")).unwrap();
     let whole = blocks(&page, "toml");
-    assert_eq!(whole.len(), 6);
+    assert_eq!(whole.len(), 7);
     let lossy = read(whole[0].clone());
     assert!(!lossy.links[0].faults.is_empty());
     let clos = read(whole[1].clone());
     holds(&run_watched(&clos, &[]).summary);
     let web = run_watched(&read(whole[2].clone()), &[]);
     assert!(web.summary.metrics["slowdown.web.p99"] >= 1.0);
-    let store = run_watched(&read(whole[3].clone()), &[]);
+    let ring = fs::read_to_string(crate::common::file("goal/ring.toml")).unwrap();
+    assert_eq!(whole[3], ring);
+    let store = run_watched(&read(whole[4].clone()), &[]);
     assert!(store.summary.metrics["goodput_gbps.store.0"] > 0.0);
-    for (example, job) in [(4, "exchange"), (5, "ask")] {
+    for (example, job) in [(3, "ring"), (5, "exchange"), (6, "ask")] {
         let jobs = run_watched(&read(whole[example].clone()), &[]);
         assert!(jobs.summary.metrics[&format!("job_rounds.{job}")] >= 1.0);
     }
