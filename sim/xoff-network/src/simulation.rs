@@ -725,9 +725,12 @@ impl Simulation {
         host.unwrap_or_else(|| panic!("{} is no host", self.names[node.0 as usize]))
     }
 
-    /// Whether all flows have finished. Never true if the scenario has a flow without end.
+    /// Whether all flows have finished, and all operations of schedules have ended. Never true if the scenario has a
+    /// flow without end.
     pub fn finished(&self) -> bool {
+        let mut hosts = self.stations().filter_map(|(_, station)| station.host());
         self.flows.iter().all(|flow| self.sender(flow).finished())
+            && hosts.all(|host| host.progress().iter().all(|schedule| schedule.left == 0))
     }
 
     /// Writes waves of a host's NIC for a window of time.

@@ -276,11 +276,10 @@ impl<'a> Run<'a> {
             return sends.into_iter().find(|send| !self.nodes[*send].times[0]);
         }
         let mut requires = operation.requires.iter();
-        let missing = requires.find_map(|(other, point)| {
+        requires.find_map(|(other, point)| {
             let other = self.first[*rank] + *other as usize;
             (!self.nodes[other].times[usize::from(*point == Point::End)]).then_some(other)
-        });
-        missing
+        })
     }
 
     /// Operations that wait for each other, with the line of the first.

@@ -64,7 +64,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// A block of a rank that is being read.
+/// The block of a rank.
 struct Block<'a> {
     rank: usize,
     line: usize,
@@ -77,8 +77,8 @@ struct Block<'a> {
 
 struct Reader<'a> {
     said: Said<'a>,
-    /// The blocks by rank, as far as they have been read, each with its line.
-    ranks: Vec<Option<(usize, Vec<Operation>, Vec<&'a str>)>>,
+    /// The blocks by rank, as far as they have been read.
+    ranks: Vec<Option<Block<'a>>>,
     block: Option<Block<'a>>,
 }
 
@@ -247,7 +247,8 @@ impl<'a> Reader<'a> {
                 let problem = format!("rank {rank}: ranks are 0 to {last}");
                 self.said.wrong(line, problem);
             }
-            Some(Some((before, ..))) => {
+            Some(Some(before)) => {
+                let before = before.line;
                 let problem = format!("rank {rank} is in line {before} already: one block a rank");
                 self.said.wrong(line, problem);
             }
@@ -296,7 +297,7 @@ impl<'a> Reader<'a> {
             }
         }
         if let Some(place @ None) = self.ranks.get_mut(block.rank) {
-            *place = Some((block.line, block.operations, block.labels));
+            *place = Some(block);
         }
     }
 
@@ -377,7 +378,7 @@ impl<'a> Reader<'a> {
             self.said.wrong(last, problem);
         }
         let read = self.ranks.into_iter().flatten();
-        let (ranks, labels) = read.map(|(_, ranks, labels)| (ranks, labels)).unzip();
+        let (ranks, labels) = read.map(|block| (block.operations, block.labels)).unzip();
         self.said.done(Draft { ranks, labels })
     }
 }

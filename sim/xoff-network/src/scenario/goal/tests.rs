@@ -686,6 +686,18 @@ fn schedules_that_do_not_fit_a_scenario_are_refused() {
     assert_eq!(broken, "a.goal:1: num_ranks 'x': 1 to 65536 is right");
 }
 
+/// As long as a rank has an operation left, there is no round, also where others are through.
+#[test]
+fn a_job_is_over_when_all_of_it_is() {
+    let ranks = ["calc 5000", "calc 20000", ""];
+    for (us, over) in [(19, 0), (21, 1)] {
+        let simulation = ran(&scenario(3, us, &file(&ranks)));
+        let job = &simulation.jobs()[0];
+        assert_eq!(rounds(&simulation, job, Time::ZERO).len(), over);
+        assert_eq!(simulation.finished(), over == 1);
+    }
+}
+
 /// Another entry can come after a schedule, whose flows end.
 #[test]
 fn an_entry_comes_after_a_schedule() {
