@@ -1,13 +1,14 @@
 //! `xoff show` and `xoff schema`: scenarios as text, and the schema of scenarios.
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
 
-use crate::Outcome;
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::Streams;
+use crate::{Outcome, ns3_config};
 
 const SHOW_HELP: &str = "\
 Examples:
@@ -15,6 +16,8 @@ Examples:
   xoff show livelock
   # a scenario to change
   xoff show pair > mine.toml
+  # what ns-3's config.txt says
+  xoff show --ns3 mix/config.txt > mine.toml
   # all keys, with defaults for those not set
   xoff show incast --set hosts.s.count=8
   # for editors: '#:schema scenario.schema.json' as
@@ -32,10 +35,14 @@ Exit codes: 0 all is well, 2 bad input.";
 #[command(after_long_help = SHOW_HELP, after_help = "See --help for examples.")]
 pub struct ShowArgs {
     /// Name of a scenario (xoff list), or a TOML file
-    pub scenario: String,
+    #[arg(required_unless_present = "ns3")]
+    pub scenario: Option<String>,
     /// Set a key to another value, as in xoff run
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, value_name = "KEY=VALUE", requires = "scenario")]
     pub set: Vec<Setting>,
+    /// Make a scenario of a config.txt of ns-3's RDMA simulations, with what it does not have as remarks
+    #[arg(long, value_name = "CONFIG", conflicts_with = "scenario")]
+    pub ns3: Option<PathBuf>,
 }
 
 /// Prints a scenario: its text, or, when settings are given, all of its keys with the settings applied.
@@ -44,7 +51,13 @@ pub struct ShowArgs {
 ///
 /// Returns an error if there is no such scenario, if it or a setting is invalid, or if the output cannot be written.
 pub fn show(arguments: &ShowArgs, streams: &mut Streams) -> anyhow::Result<Outcome> {
-    let source = Source::find(&arguments.scenario)?;
+    let Some(scenario) = &arguments.scenario else {
+        let config = arguments.ns3.as_deref().unwrap_or(Path::new(""));
+        let text = ns3_config::scenario(config).map_err(|issues| anyhow::anyhow!("{issues}"))?;
+        streams.out.write_all(text.as_bytes())?;
+        return Ok(Outcome::Held);
+    };
+    let source = Source::find(scenario)?;
     let scenario = source.read(&arguments.set)?;
     if arguments.set.is_empty() {
         streams.out.write_all(source.text.as_bytes())?;
