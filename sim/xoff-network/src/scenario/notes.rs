@@ -1,15 +1,14 @@
 //! What about a scenario is not refused, but may not be intended: settings of two ends that contradict each other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use xoff_sim::switch::{Limit, PauseKind};
 use xoff_sim::time::{ByteCount, LineRate, Rate};
 
 use super::connection::Connection;
 use super::names::Names;
-use super::pingmesh::Reach;
 use super::switch::{Classify, Curve};
-use super::{Action, NicKind, Scenario, SwitchSettings};
+use super::{Action, NicKind, Pairs, Scenario, SwitchSettings};
 use crate::words::gbps;
 
 /// Probes that are more than this part of a host's line are a load.
@@ -65,7 +64,7 @@ impl Scenario {
         said.extend(self.lossless_nowhere(&pausing, flows));
         said.extend(self.classes_apart(flows));
         said.extend(self.marks_without_reaction(flows));
-        said.extend(self.probes_that_load());
+        said.extend(self.probes_that_load(flows));
         // Tiers of a topology may have the same settings.
         let mut known = BTreeSet::new();
         said.retain(|note| known.insert(note.clone()));
@@ -158,13 +157,20 @@ impl Scenario {
     }
 
     /// Probes that are a load wait for each other, and what is wrong with them may be nothing else.
-    fn probes_that_load(&self) -> Option<String> {
-        let pingmesh = self.pingmesh.as_ref()?;
+    fn probes_that_load(&self, flows: &[Connection<'_>]) -> Option<String> {
+        let probes = flows
+            .iter()
+            .filter(|flow| flow.settings.pairs == Pairs::Reaches);
+        let mut sent = BTreeMap::<&str, f64>::new();
+        for probe in probes {
+            let bits = probe.settings.message.get() as f64 * 8e3;
+            let interval = probe.settings.interval?.as_ps().max(1) as f64;
+            *sent.entry(&probe.from).or_default() += bits / interval;
+        }
+        let sent = sent.into_values().max_by(f64::total_cmp)?;
         let rates = self.host_rates(&Names::of(self));
         let slowest = rates.into_values().max_by_key(|rate| rate.byte_time())?;
         let line = Rate::from(slowest).as_bits_per_second() as f64 / 1e9;
-        let bits = Reach::ALL.len() as f64 * pingmesh.message.get() as f64 * 8.0;
-        let sent = bits * 1e3 / pingmesh.interval.as_ps().max(1) as f64;
         (sent > MOST_PROBES * line).then(|| {
             format!(
                 "pingmesh: its probes are up to {} a host, a load for which they wait themselves, so what they find may \

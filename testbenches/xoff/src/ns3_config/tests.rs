@@ -134,7 +134,7 @@ fn what_is_not_known_or_built_in_is_named() {
     for part in [
         "11, CC_MODE 3: HPCC is not built in",
         "HAS_WIN 1: a window of one BDP",
-        "38, OPP_DEBUG 7 8: not known here",
+        "35, OPP_DEBUG 7 8: not known here",
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
@@ -162,7 +162,7 @@ fn all_that_is_wrong_is_said_with_its_line() {
         "/mix/config.txt:7: FLOW_FILE: there is no file mix/flows.txt, nor /mix/mix/flows.txt, nor /mix/flows.txt\n\
          /mix/config.txt:16: EWMA_GAIN: much: a number, 0 or more\n\
          /mix/config.txt:18: RATE_AI: 50MiB/s: a rate such as 50Mb/s\n\
-         /mix/config.txt:31: KMIN_MAP: 3 25000000000 100 100000000000 400: a number n, and n times a rate in bits a second \
+         /mix/config.txt:32: KMIN_MAP: 3 25000000000 100 100000000000 400: a number n, and n times a rate in bits a second \
          and a value"
     );
     let folder = tempfile::tempdir().unwrap();

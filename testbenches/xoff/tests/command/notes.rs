@@ -59,11 +59,9 @@ fn settings_that_agree_have_no_notes() {
         notes(&format!("host.dcqcn = {{}}\n{SWITCH}{alpha}")),
         [""; 0]
     );
-    // Three probes of 33 KB each 100 us are 7.92 Gb/s.
-    assert_eq!(
-        notes(&format!("{SWITCH}[pingmesh]\nmessage = \"33 KB\"")),
-        [""; 0]
-    );
+    // 99 KB each 100 us are 7.92 Gb/s.
+    let probes = "xoff = { static = \"24 KB\" }\n[pingmesh]\nmessage = \"99 KB\"";
+    assert_eq!(notes(&format!("{SWITCH}{probes}")), [""; 0]);
     let off = format!("{SWITCH}pauses = \"off\"");
     assert_eq!(notes(&off), [""; 0]);
 }
@@ -86,8 +84,8 @@ fn settings_that_contradict_each_other_are_said() {
             "switches.t.ecn.kmin: 24 KB is not below XOFF, 24 KB: class 3 pauses before a packet is marked",
         ),
         (
-            format!("{SWITCH}[pingmesh]\nmessage = \"64 KiB\""),
-            "pingmesh: its probes are up to 15.73 Gb/s a host, a load for which they wait themselves, so what they find \
+            format!("{low}[pingmesh]\nmessage = \"128 KB\""),
+            "pingmesh: its probes are up to 10.24 Gb/s a host, a load for which they wait themselves, so what they find \
              may be no fault: a longer interval or a shorter message, below 8 Gb/s",
         ),
         // 1/1024 of 12 MB.

@@ -464,10 +464,10 @@ fn of_iwarp_the_headers_are_shown() {
             "to_stag": 0x2222, "to": "0x0000000000005000"
         })
     );
-    let (out, _) = said(&["decode", "--model", IWARP], &[], 0);
+    let (out, _) = said(&["decode", "--model", IWARP], [], 0);
     insta::assert_snapshot!("decode_iwarp", out);
     // The rows build the same frames again.
-    let (jsonl, _) = said(&["decode", "--model", "--format", "jsonl", IWARP], &[], 0);
+    let (jsonl, _) = said(&["decode", "--model", "--format", "jsonl", IWARP], [], 0);
     let (hex, _) = said(&["encode", "--model", "--jsonl", "-"], jsonl, 0);
     let raw = rows.iter().map(|row| row["raw"].as_str().unwrap());
     assert!(

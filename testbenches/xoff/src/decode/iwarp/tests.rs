@@ -91,7 +91,7 @@ fn a_pdu_is_known_by_its_crc() {
         "opcode": 0, "name": "Write", "last": true, "stag": 7, "to": "0x0000000000000009", "payload_bytes": 5,
         "crc_ok": true
     });
-    assert_eq!(iwarp.see(THERE, 1, &bytes), [pdu.clone()]);
+    assert_eq!(iwarp.see(THERE, 1, &bytes), [pdu]);
     // From now on it is known where they begin, so a wrong CRC is no reason to doubt.
     bytes[18] ^= 1;
     let wrong = iwarp.see(THERE, 1 + bytes.len() as u32, &bytes);
