@@ -1,5 +1,5 @@
-//! `config.txt` of ns-3's RDMA simulations (HPCC's artefact and what came from it) as a scenario: the keys that Xoff has
-//! too, and for each other one why it is not taken.
+//! `config.txt` of ns-3's RDMA simulations (HPCC's artefact and what came from it) as a scenario: the keys that Xoff
+//! has too, and for each other one why it is not taken.
 
 mod keys;
 mod rates;
@@ -151,7 +151,7 @@ impl Draft {
                 Duration::from_ps(stop as u64)
             }
             _ => {
-                let later = "SIMULATOR_STOP_TIME is later, or not given: the run ends 10 ms behind the last flow's start";
+                let later = "SIMULATOR_STOP_TIME is later, or not given: the run ends 10 ms behind the last start";
                 self.notes.push(later.into());
                 spread
             }

@@ -15,8 +15,8 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    /// Chooses the rate whose thresholds are taken, the lowest of the network for which there are some. Says which others
-    /// are not.
+    /// Chooses the rate whose thresholds are taken, the lowest of the network for which there are some. Says which
+    /// others are not.
     pub(super) fn of(&mut self, rates: Vec<LineRate>) -> Vec<String> {
         let bits = |rate: LineRate| Rate::from(rate).as_bits_per_second();
         let used: BTreeSet<u64> = rates.into_iter().map(bits).collect();
@@ -34,8 +34,8 @@ impl Curves {
             } else if self.chosen.is_some_and(|chosen| of(chosen) != of(*rate)) {
                 let [kmin, kmax, pmax] = of(*rate).map(Option::unwrap_or_default);
                 said.push(format!(
-                    "a switch has one curve for all of its ports: that of the slowest; {gbps} Gb/s would have {kmin} KB, \
-                     {kmax} KB and {pmax}"
+                    "a switch has one curve for all of its ports: that of the slowest; {gbps} Gb/s would have \
+                     {kmin} KB, {kmax} KB and {pmax}"
                 ));
             }
         }
