@@ -54,9 +54,9 @@ fn changes(summary: &Summary) -> usize {
     summary.policy.as_ref().unwrap().changes.len()
 }
 
-/// 16:1 with Kmin too high, seeds 1 to 5. PFC alone: the queue is sixteen times 24.47 KB and what was on its way, and each
-/// sender stands for 15/16 of the time. With the policy: no pause, less than a fifth of the queue, and goodput within 2 %
-/// of what the wire carries.
+/// 16:1 with Kmin too high, seeds 1 to 5. PFC alone: the queue is sixteen times 24.47 KB and what was on its way, and
+/// each sender stands for 15/16 of the time. With the policy: no pause, less than a fifth of the queue, and goodput
+/// within 2 % of what the wire carries.
 #[test]
 fn thresholds_that_are_too_high_come_down() {
     for seed in 1..=5 {
@@ -95,8 +95,8 @@ fn thresholds_that_are_too_low_come_up() {
     assert_eq!(with.metrics["pause_frames_tx.t"], 0.0);
 }
 
-/// Without a queue there is nothing to change, and without a reaction to marks changes have no effect: the digest is that
-/// without the policy.
+/// Without a queue there is nothing to change, and without a reaction to marks changes have no effect: the digest is
+/// that without the policy.
 #[test]
 fn it_makes_no_difference_where_marks_are_not_the_matter() {
     let alone = incast(1, TOO_HIGH);

@@ -223,8 +223,8 @@ pub struct FlowSettings {
     /// With `incast`: how many hosts of `from` send at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senders: Option<u32>,
-    /// The memory that the messages of each QP go through, a multiple of `message`, up to 64 GiB; without it one message
-    /// lies behind the other through 8 GiB, at distances that have all alignments. What it costs says
+    /// The memory that the messages of each QP go through, a multiple of `message`, up to 64 GiB; without it one
+    /// message lies behind the other through 8 GiB, at distances that have all alignments. What it costs says
     /// `host.translation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set: Option<ByteCount>,

@@ -413,8 +413,8 @@ impl Request<'_> {
         layout
     }
 
-    /// Commands and what targets do about them. Host k of `from` is with host k of `to`, around the shorter list. What a
-    /// target fetches has a QP of its own: an answer waits for its READ, and a READ for no answer.
+    /// Commands and what targets do about them. Host k of `from` is with host k of `to`, around the shorter list. What
+    /// a target fetches has a QP of its own: an answer waits for its READ, and a READ for no answer.
     fn storage(&self) -> Layout {
         let mut layout = Layout::default();
         let exchange = Exchange::of(self.pattern, self.message).expect("a pattern of storage");

@@ -24,7 +24,8 @@ pub fn text(scenario: &Scenario, policy: &Steered, folder: &Path) -> anyhow::Res
         let sizes = flow.sizes.as_mut();
         // A distribution that is known by its name is no file.
         let sizes = sizes.filter(|sizes| Sizes::known(sizes).is_none());
-        flow.ns3.as_mut().into_iter().chain(sizes)
+        let lists = [flow.ns3.as_mut(), flow.goal.as_mut(), sizes];
+        lists.into_iter().flatten()
     });
     let injected = recorded.inject.iter_mut().map(|entry| &mut entry.file);
     for file in topology.chain(flows).chain(injected) {
@@ -33,7 +34,8 @@ pub fn text(scenario: &Scenario, policy: &Steered, folder: &Path) -> anyhow::Res
     }
     let settings = toml::to_string_pretty(&recorded).context("the scenario as text")?;
     Ok(format!(
-        "# The scenario of the run, with the changes of its policy '{}' as events: its digest is the same.\n\n{settings}",
+        "# The scenario of the run, with the changes of its policy '{}' as events: its digest is the same.\n\n\
+         {settings}",
         policy.name
     ))
 }
@@ -50,7 +52,10 @@ mod tests {
         scenario.flows[0].sizes = Some("sizes/web.txt".into());
         other.name = "other".into();
         other.sizes = Some("websearch".into());
-        scenario.flows.push(other);
+        let mut job = other.clone();
+        (job.name, job.sizes) = ("job".into(), None);
+        job.goal = Some("ring.goal".into());
+        scenario.flows.extend([other, job]);
         let policy = Steered {
             name: "p".into(),
             every_ns: 1,
@@ -61,6 +66,7 @@ mod tests {
         let text = text(&scenario, &policy, Path::new("/a/b")).unwrap();
         assert!(text.contains("sizes = \"/a/b/sizes/web.txt\""), "{text}");
         assert!(text.contains("sizes = \"websearch\""), "{text}");
+        assert!(text.contains("goal = \"/a/b/ring.goal\""), "{text}");
         assert!(text.contains("name = \"pair-recorded\""), "{text}");
     }
 }

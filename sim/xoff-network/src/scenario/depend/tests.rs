@@ -376,8 +376,8 @@ fn an_operation_of_storage_takes_the_sum_of_its_parts() {
     }
 }
 
-/// A target fetches the data of as many writes at once as there are commands, until the wire is full: 64 KiB in frames of
-/// 1,106 bytes with AETH in the first and the last, and ACKs, requests and calls in the other direction.
+/// A target fetches the data of as many writes at once as there are commands, until the wire is full: 64 KiB in frames
+/// of 1,106 bytes with AETH in the first and the last, and ACKs, requests and calls in the other direction.
 #[test]
 fn fetched_data_fill_the_wire() {
     for pattern in ["nvme-write", "nfs-write", "smb-write"] {
