@@ -15,7 +15,7 @@ use xoff_sim::time::Time;
 use xoff_sim::wire::{MacAddr, PRIORITIES, Pfc, PfcRepr, control_frame};
 
 use crate::convergence::Converged;
-use crate::plan::{Plan, class_bits, kbps};
+use crate::plan::{Plan, byte_limit, class_bits, gain, kbps};
 use crate::scenario::event::{Faults, Forget, Pace, PauseStorm, Set, SetDcqcn, Stall, Table};
 use crate::scenario::subjects::Subjects;
 use crate::scenario::{Action, Connection, Scenario, entry_of};
@@ -263,12 +263,12 @@ pub(crate) fn settings(subjects: &Subjects, action: &Action) -> Vec<Change> {
 /// New parameters of DCQCN as registers have them.
 fn dcqcn_change(set: &SetDcqcn) -> DcqcnChange {
     DcqcnChange {
-        g: set.g.map(|g| (g * 65_536.0).round() as u16),
+        g: set.g.map(gain),
         rate_ai: set.rate_ai.map(kbps),
         rate_hai: set.rate_hai.map(kbps),
         alpha_time: set.alpha_timer,
         rate_time: set.rate_timer,
-        byte_limit: (set.byte_counter).map(|bytes| bytes.get().min(u32::MAX.into()) as u32),
+        byte_limit: set.byte_counter.map(byte_limit),
         stages: set.stages,
         cnp_interval: set.cnp_interval,
     }

@@ -28,6 +28,7 @@
 //! | [`mod@watch`] | pauses and availability of servers, interval by interval, with alarms |
 //! | [`mod@audit`] | what devices use, against what was wanted and against their neighbours |
 //! | [`mod@onboarding`] | traffic that is let in stage by stage |
+//! | [`nearest`] | the words that somebody may have meant |
 //! | [`mod@policy`] | what changes settings again and again while the network runs |
 //! | [`words`] | quantities in sentences |
 //! | [`mod@judge`] | compares measured values with expectations |
@@ -46,6 +47,7 @@ pub mod ideal;
 pub mod judge;
 pub mod messages;
 pub mod metrics;
+pub mod nearest;
 pub mod on_links;
 pub mod onboarding;
 pub mod parts;

@@ -7,7 +7,7 @@ use petgraph::algo::tarjan_scc;
 use petgraph::graph::DiGraph;
 use xoff_sim::frame::FCS_BYTES;
 use xoff_sim::kernel::{NodeId, PortId};
-use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings};
+use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings, register_cycles};
 use xoff_sim::nic::shape;
 use xoff_sim::nic::{Address, BufferParts, ModelNicConfig, NicSettings};
 use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
@@ -730,9 +730,19 @@ pub fn bits_per_second(rate: LineRate) -> f64 {
     8e12 / rate.byte_time().as_ps() as f64
 }
 
+/// A gain of α in units of 2⁻¹⁶, as registers have it.
+pub fn gain(g: f64) -> u16 {
+    (g * 65_536.0).round() as u16
+}
+
+/// A number of bytes as registers have it.
+pub fn byte_limit(bytes: ByteCount) -> u32 {
+    bytes.get().min(u32::MAX.into()) as u32
+}
+
 /// The settings of a NIC's DCQCN units, with times in cycles of its clock.
 pub fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
-    let cycles = |duration| clock.cycles_in(duration).0.min(u32::MAX.into()) as u32;
+    let cycles = |duration| register_cycles(clock, duration);
     let paper = RpParameters::paper(
         DcqcnRate((bits_per_second(rate) / 1e3) as u32),
         clock.period.as_ps(),
@@ -740,10 +750,10 @@ pub fn of_dcqcn(dcqcn: &Dcqcn, rate: LineRate, clock: &Clock) -> DcqcnSettings {
     let [rate_ai, rate_hai] = dcqcn.steps(rate);
     DcqcnSettings {
         rp: RpParameters {
-            g: (dcqcn.g * 65_536.0).round() as u16,
+            g: gain(dcqcn.g),
             alpha_time: cycles(dcqcn.alpha_timer),
             rate_time: cycles(dcqcn.rate_timer),
-            byte_limit: dcqcn.byte_counter.get().min(u32::MAX.into()) as u32,
+            byte_limit: byte_limit(dcqcn.byte_counter),
             stages: dcqcn.stages,
             rate_ai: kbps(rate_ai),
             rate_hai: kbps(rate_hai),

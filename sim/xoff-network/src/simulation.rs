@@ -729,8 +729,7 @@ impl Simulation {
     /// flow without end.
     pub fn finished(&self) -> bool {
         let mut hosts = self.stations().filter_map(|(_, station)| station.host());
-        self.flows.iter().all(|flow| self.sender(flow).finished())
-            && hosts.all(|host| host.progress().iter().all(|schedule| schedule.left == 0))
+        hosts.all(Host::finished)
     }
 
     /// Writes waves of a host's NIC for a window of time.

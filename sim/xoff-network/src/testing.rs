@@ -23,6 +23,15 @@ pub fn to_the_end(simulation: &mut Simulation, scenario: &Scenario) {
     simulation.run_until(end).unwrap();
 }
 
+/// Checks that all is done, and that no application has found an error.
+pub fn finished(simulation: &Simulation) {
+    assert!(simulation.finished());
+    for (_, station) in simulation.stations() {
+        let errors = station.host().map(|host| host.errors());
+        assert_eq!(errors.unwrap_or_default(), Default::default());
+    }
+}
+
 /// Two hosts with such NICs at a switch, and a flow between them.
 pub fn pair(nic: NicKind, flow: FlowSettings, duration: Duration) -> Scenario {
     let mut scenario = Scenario::new("pair", duration)

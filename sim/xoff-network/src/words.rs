@@ -2,6 +2,8 @@
 
 use xoff_sim::time::{ByteCount, Duration, Time};
 
+use crate::nearest::nearest;
+
 /// A number with four significant digits, without trailing zeros; whole numbers below 10,000 as they are.
 pub fn digits(value: f64) -> String {
     let whole = format!("{:.0}", value.abs()).len();
@@ -101,14 +103,8 @@ pub fn list<T: AsRef<str>>(names: &[T], most: usize) -> String {
 
 /// The end of a message about a word that is not known: the most similar one of those that are, if there is any.
 pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    let distance = |known: &str| strsim::damerau_levenshtein(known, text);
-    let near = known.into_iter().map(|known| (distance(known), known));
-    let near = near
-        .filter(|(distance, known)| *distance <= 2 && *distance < known.len())
-        .min();
-    near.map_or(String::new(), |(_, known)| {
-        format!("; did you mean '{known}'?")
-    })
+    let near = nearest(text, known).first().copied();
+    near.map_or(String::new(), |known| format!("; did you mean '{known}'?"))
 }
 
 #[cfg(test)]

@@ -39,7 +39,6 @@ pub mod decode;
 pub mod encode;
 pub mod injection;
 pub mod interruption;
-mod nearest;
 pub mod nic_args;
 pub mod ns3_config;
 mod ns3_files;

@@ -11,8 +11,8 @@ use xoff_network::scenario::{Scenario, VERSION, Variant};
 use crate::{ns3_files, text_file};
 
 use crate::injection::captured;
-use crate::nearest::nearest;
 use crate::standard_input::UntilInterrupted;
+use xoff_network::words::did_you_mean;
 
 /// Built-in scenarios: name and text.
 pub const BUILT_IN: [(&str, &str); 25] = [
@@ -305,12 +305,9 @@ fn with_nearest(problem: &str) -> String {
         let (_, rest) = problem.split_once("unknown field `")?;
         let (unknown, rest) = rest.split_once('`')?;
         let expected = rest.split('`').skip(1).step_by(2);
-        nearest(unknown, expected).first().copied()
+        Some(did_you_mean(unknown, expected))
     };
-    match meant() {
-        Some(nearest) => format!("{problem}; did you mean '{nearest}'?"),
-        None => problem.to_owned(),
-    }
+    problem.to_owned() + &meant().unwrap_or_default()
 }
 
 /// Rejects scenarios of an unknown version.

@@ -762,9 +762,8 @@ impl Scenario {
                 "the pairs are given",
             ),
         ];
-        for (key, _, why) in own.iter().filter(|(_, given, _)| *given) {
-            wrong(key, format!("not with {with}: {why}"));
-        }
+        found.extend(flow.not_with(with, own));
+        let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         let file = match (&flow.ns3, &flow.sizes) {
             (Some(path), _) => {
                 for (key, given) in [

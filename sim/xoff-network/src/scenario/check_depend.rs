@@ -17,6 +17,17 @@ impl FlowSettings {
     fn place(&self, key: &str) -> String {
         format!("flows.{}.{key}", self.name)
     }
+
+    /// Says of those of these keys that are given that they do not go with something, and why.
+    pub(super) fn not_with<'a>(
+        &self,
+        with: &str,
+        keys: impl IntoIterator<Item = (&'a str, bool, &'a str)>,
+    ) -> Vec<Issue> {
+        let given = keys.into_iter().filter(|(_, given, _)| *given);
+        let said = |(key, _, why)| issue(self.place(key), format!("not with {with}: {why}"));
+        given.map(said).collect()
+    }
 }
 
 impl Scenario {
@@ -181,8 +192,6 @@ impl Scenario {
 
     /// Checks an entry that answers another.
     pub(super) fn check_answers(&self, flow: &FlowSettings) -> Vec<Issue> {
-        let mut found = Vec::new();
-        let mut wrong = |key: &str, problem: &str| found.push(issue(flow.place(key), problem));
         let given = [
             ("from", !flow.from.is_empty(), "those who are asked send"),
             ("to", !flow.to.is_empty(), "answers go to those who ask"),
@@ -214,9 +223,8 @@ impl Scenario {
                 "a pattern has its own answers",
             ),
         ];
-        for (key, _, why) in given.into_iter().filter(|(_, given, _)| *given) {
-            wrong(key, &format!("not with answers: {why}"));
-        }
+        let mut found = flow.not_with("answers", given);
+        let mut wrong = |key: &str, problem: &str| found.push(issue(flow.place(key), problem));
         match self.asked(flow) {
             None => {
                 let names: Vec<&str> = self.flows.iter().map(|other| &*other.name).collect();
@@ -280,8 +288,6 @@ impl Scenario {
 
 /// Keys that a pattern does not have.
 fn keys_beside(flow: &FlowSettings, pattern: Pattern) -> Vec<Issue> {
-    let with = pattern.name();
-    let mut found = Vec::new();
     let given = [
         (
             "to",
@@ -327,12 +333,7 @@ fn keys_beside(flow: &FlowSettings, pattern: Pattern) -> Vec<Issue> {
             "`load` says how often it comes",
         ),
     ];
-    for (key, _, why) in given.into_iter().filter(|(_, given, _)| *given) {
-        found.push(issue(
-            flow.place(key),
-            format!("not with pattern = \"{with}\": {why}"),
-        ));
-    }
+    let mut found = flow.not_with(&format!("pattern = \"{}\"", pattern.name()), given);
     let load = flow.load.is_some_and(|load| load > 0.0 && load <= 1.0);
     if pattern == Pattern::Incast {
         if !load {

@@ -367,14 +367,7 @@ impl FlowSettings {
                 "its messages arrive at another host, and those of READs and atomics do not",
             ),
         ];
-        let given = given.into_iter().filter(|(_, given, _)| *given);
-        let issue = |(key, _, why)| {
-            issue(
-                format!("flows.{}.{key}", self.name),
-                format!("not with goal: {why}"),
-            )
-        };
-        given.map(issue).collect()
+        self.not_with("goal", given)
     }
 }
 

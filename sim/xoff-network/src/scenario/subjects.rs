@@ -206,7 +206,8 @@ impl Subjects {
             true => "there is none".into(),
             false => format!("there are {}", listed.join(", ")),
         };
-        let hint = did_you_mean(name, known);
+        // A name of one letter is like too many others.
+        let hint = did_you_mean(name, known.filter(|known| known.len() > 1));
         Err(issue(key, format!("'{name}' is no {what}: {listed}{hint}")))
     }
 

@@ -246,8 +246,10 @@ impl Decoder {
         }
         for ((record, filled), parsed) in batch.iter().zip(&filled).zip(shown) {
             let mut seen = Seen::new(record, filled.as_ref(), parsed);
-            if let (Some(segment), Some(filled)) = (&seen.segment, filled) {
-                seen.iwarp = self.iwarp.follow(segment, &filled.bytes, filled.kept);
+            if let (Some(segment), Some(ip), Some(filled)) = (&seen.segment, seen.frame.ip, filled)
+            {
+                let ends = [ip.src, ip.dst];
+                seen.iwarp = (self.iwarp).follow(ends, segment, &filled.bytes, filled.kept);
             }
             self.tally.add(&seen);
             self.compared += u64::from(filled.is_some());

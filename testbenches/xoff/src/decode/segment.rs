@@ -1,5 +1,7 @@
 //! TCP segments: frames that are none of RoCE's, and what is shown of them.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use xoff_sim::headers::Headers;
 use xoff_sim::wire::{IP_PROTOCOL_TCP, Tcp};
@@ -25,6 +27,9 @@ pub struct Segment {
     pub window: u16,
     /// Bytes of data.
     pub payload_bytes: u32,
+    /// Where the data are in the frame.
+    #[serde(skip)]
+    pub data: Range<usize>,
 }
 
 impl Segment {
@@ -43,6 +48,7 @@ impl Segment {
             return None;
         }
         let header = usize::from(tcp.data_offset()) * 4;
+        let data = (range.start + header).min(range.end)..range.end;
         let flags = tcp.flags();
         let set = |place: usize| flags & 0x80 >> place != 0;
         let letters = FLAGS.iter().enumerate();
@@ -55,7 +61,8 @@ impl Segment {
             seq: tcp.seq(),
             ack: set(3).then(|| tcp.ack()),
             window: tcp.window(),
-            payload_bytes: range.len().saturating_sub(header) as u32,
+            payload_bytes: data.len() as u32,
+            data,
         })
     }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use thiserror::Error;
 use xoff_sim::wire::{MacAddr, Opcode};
 
-use crate::nearest::nearest;
+use xoff_network::nearest::nearest;
 
 /// Type of the value of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use super::arguments::CompareArgs;
 use super::finished::Run;
 use super::print;
 use crate::Outcome;
-use crate::nearest::nearest;
 use crate::shell;
 use crate::terminal::{Ink, Streams};
+use xoff_network::nearest::nearest;
 
 /// Name of the folder with the page.
 const FOLDER: &str = "comparison";

@@ -20,12 +20,12 @@ use xoff_network::words::{count, digits};
 use self::claims::{Check, Claim, RunOf};
 use crate::Outcome;
 use crate::interruption::interrupted;
-use crate::nearest::nearest;
 use crate::run::execute::{self, RunOptions};
 use crate::scenario_file::{Setting, Source};
 use crate::terminal::{Ink, Streams};
 use crate::threads::{MAX_THREADS, threads};
 use crate::whole_file;
+use xoff_network::words::did_you_mean;
 
 const HELP: &str = "\
 A claim holds if a run of a built-in scenario, with model NICs, measures what the paper says. Where it \
@@ -190,8 +190,7 @@ fn choose(claims: Vec<Claim>, names: &[String]) -> anyhow::Result<Vec<Claim>> {
     for name in names {
         let all = || claims.iter().map(|claim| &claim.id[..]);
         if !all().any(|id| id == name) {
-            let near = nearest(name, all()).first().copied();
-            let hint = near.map_or(String::new(), |id| format!("; did you mean '{id}'?"));
+            let hint = did_you_mean(name, all());
             let all: Vec<&str> = all().collect();
             bail!("claim '{name}': the claims are {}{hint}", all.join(", "));
         }

@@ -5,7 +5,7 @@ use xoff_sim::time::Time;
 use super::*;
 use crate::metrics::jobs::rounds;
 use crate::metrics::{Metric, Quantity, Recorder};
-use crate::testing::ran;
+use crate::testing::{finished, ran};
 use crate::{Endpoints, Simulation};
 
 /// What a frame of 1,024 bytes of payload takes at 40 Gb/s: 1,024 and 62 of headers, ICRC and FCS, 20 of preamble and
@@ -70,14 +70,6 @@ fn in_order(scenario: &Scenario, simulation: &Simulation) {
                 message += 1;
             }
         }
-    }
-}
-
-fn finished(simulation: &Simulation) {
-    assert!(simulation.finished());
-    for (_, station) in simulation.stations() {
-        let errors = station.host().map(|host| host.errors());
-        assert_eq!(errors.unwrap_or_default(), Default::default());
     }
 }
 

@@ -3,7 +3,7 @@ use xoff_sim::host::schedule::Point;
 
 use super::*;
 use crate::metrics::jobs::rounds;
-use crate::testing::ran;
+use crate::testing::{finished, ran};
 use crate::{Endpoints, Simulation};
 
 /// What a frame of 1,024 bytes of payload takes at 40 Gb/s: 1,024 and 62 of headers, ICRC and FCS, 20 of preamble and
@@ -53,15 +53,6 @@ fn times(simulation: &Simulation) -> Vec<Vec<[f64; 2]>> {
         times.map(|times| times.map(ns)).collect()
     };
     hosts.map(of).collect()
-}
-
-/// Checks that all is done, and nothing was wrong.
-fn finished(simulation: &Simulation) {
-    assert!(simulation.finished());
-    for (_, station) in simulation.stations() {
-        let errors = station.host().map(|host| host.errors());
-        assert_eq!(errors.unwrap_or_default(), Default::default());
-    }
 }
 
 /// How long the job took, in nanoseconds.

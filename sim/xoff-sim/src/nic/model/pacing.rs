@@ -54,6 +54,12 @@ impl Paced {
             _ => action,
         }
     }
+
+    /// Has the limiter go by the rate. `period` is that of the clock, in picoseconds.
+    #[inline]
+    fn limit(&mut self, action: RateAction, period: u64) {
+        self.limiter = self.limiter.update(action.rate, action.limited, period);
+    }
 }
 
 /// The state of congestion control, if it is on.
@@ -131,8 +137,7 @@ impl Pacing {
         event(&mut paced.control);
         let after = paced.action(line);
         if after != before {
-            let period = self.clock.period.as_ps();
-            paced.limiter = paced.limiter.update(after.rate, after.limited, period);
+            paced.limit(after, self.clock.period.as_ps());
         }
         if let Some(deadline) = paced.control.deadline() {
             self.next = self.next.min(deadline.0);
@@ -166,8 +171,7 @@ impl Pacing {
         paced.window = window;
         paced.control = control;
         let action = paced.action(self.settings.rp.rate_max);
-        let period = self.clock.period.as_ps();
-        paced.limiter = paced.limiter.update(action.rate, action.limited, period);
+        paced.limit(action, self.clock.period.as_ps());
         self.tell(qp, |_| ());
     }
 
@@ -198,8 +202,7 @@ impl Pacing {
         paced.bound.rate = bound.rate.or(paced.bound.rate);
         paced.bound.window = bound.window.or(paced.bound.window);
         let action = paced.action(self.settings.rp.rate_max);
-        let period = self.clock.period.as_ps();
-        paced.limiter = paced.limiter.update(action.rate, action.limited, period);
+        paced.limit(action, self.clock.period.as_ps());
     }
 
     /// Notes that a CNP was received.

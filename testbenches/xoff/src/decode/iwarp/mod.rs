@@ -9,8 +9,6 @@ mod stream;
 
 use std::collections::HashMap;
 
-use xoff_sim::headers::Headers;
-
 pub use part::Part;
 use stream::Stream;
 
@@ -26,28 +24,26 @@ pub struct Iwarp {
 }
 
 impl Iwarp {
-    /// Follows its stream by a segment. Returns what ends in it. `frame` is all of it, of which `kept` bytes were
-    /// recorded.
-    pub fn follow(&mut self, segment: &Segment, frame: &[u8], kept: usize) -> Vec<Part> {
-        let headers = Headers::at(frame);
-        let fields = headers.and_then(|headers| Some((headers.ip?, headers)));
-        let Some((ip, headers)) = fields else {
-            return Vec::new();
-        };
-        let there: Direction = [(ip.src, segment.src_port), (ip.dst, segment.dst_port)];
+    /// Follows its stream by a segment between these addresses. Returns what ends in it. `frame` is all of it, of which
+    /// `kept` bytes were recorded.
+    pub fn follow(
+        &mut self,
+        [src, dst]: [u128; 2],
+        segment: &Segment,
+        frame: &[u8],
+        kept: usize,
+    ) -> Vec<Part> {
+        let there: Direction = [(src, segment.src_port), (dst, segment.dst_port)];
         let back = [there[1], there[0]];
         if segment.opens() {
             // The ports belong to another connection from now on.
             self.streams.remove(&there);
         }
-        let data = headers.transport_range(frame).and_then(|range| {
-            frame.get(range.end.checked_sub(segment.payload_bytes as usize)?..range.end)
-        });
-        let Some(data) = data.filter(|data| !data.is_empty()) else {
+        let data = frame.get(segment.data.clone()).unwrap_or_default();
+        if data.is_empty() {
             return Vec::new();
-        };
-        let start = data.as_ptr() as usize - frame.as_ptr() as usize;
-        let recorded = kept.saturating_sub(start).min(data.len());
+        }
+        let recorded = kept.saturating_sub(segment.data.start).min(data.len());
         let mut parts = Vec::new();
         if let Some((start, bytes)) = part::Start::of(&data[..recorded]) {
             // What one end says of markers is about what it receives, and a CRC is in both directions or in none.

@@ -40,7 +40,8 @@ impl Iwarp {
     fn see_cut(&mut self, way: (u8, u8), seq: u32, data: &[u8], kept: usize) -> Vec<Value> {
         let frame = frame(way, seq, 0x18, data);
         let segment = Segment::of(&frame, frame.len()).unwrap();
-        let parts = self.follow(&segment, &frame, kept.min(frame.len()));
+        let ends = [way.0, way.1].map(u128::from);
+        let parts = self.follow(ends, &segment, &frame, kept.min(frame.len()));
         let values = parts.iter().map(|part| serde_json::to_value(part).unwrap());
         values.collect()
     }
@@ -102,7 +103,7 @@ fn a_pdu_is_known_by_its_crc() {
     // What the ports belong to next is something else.
     let open = frame(THERE, 77, 0x02, &[]);
     let segment = Segment::of(&open, open.len()).unwrap();
-    assert_eq!(iwarp.follow(&segment, &open, open.len()), []);
+    assert_eq!(iwarp.follow([1, 2], &segment, &open, open.len()), []);
     assert_eq!(iwarp.streams.len(), 0);
 }
 
