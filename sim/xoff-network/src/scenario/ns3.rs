@@ -164,9 +164,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `100Gbps`, as ns-3 writes rates; without a unit bits a second.
-fn rate(text: &str) -> Result<LineRate, String> {
-    let right = "10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000";
+/// `100Gbps`, as ns-3 writes rates, in bits a second, which they are without a unit.
+pub fn bits_per_second(text: &str) -> Option<f64> {
     let (number, unit) = split_unit(text);
     let factor = match unit {
         "" | "bps" | "b/s" => 1.0,
@@ -174,11 +173,17 @@ fn rate(text: &str) -> Result<LineRate, String> {
         "Mbps" | "Mb/s" => 1e6,
         "Gbps" | "Gb/s" => 1e9,
         "Tbps" | "Tb/s" => 1e12,
-        _ => return Err(format!("rate '{text}': {right}")),
+        _ => return None,
     };
-    let number: Option<f64> = number.parse().ok();
+    let number: f64 = number.parse().ok()?;
+    Some(number * factor)
+}
+
+/// The rate of a line.
+fn rate(text: &str) -> Result<LineRate, String> {
+    let right = "10 to 800 Gbps of whole picoseconds a byte, such as 100Gbps or, in bits a second, 100000000000";
     // Every rate of a line is exact in 53 bits, and a product that is not is rounded to the bit.
-    let rate = number.map(|number| Rate::from_bits_per_second((number * factor).round() as u64));
+    let rate = bits_per_second(text).map(|bits| Rate::from_bits_per_second(bits.round() as u64));
     let line = rate.filter(|rate| RATES.contains(rate));
     line.and_then(|rate| LineRate::try_from(rate).ok())
         .ok_or_else(|| format!("rate '{text}': {right}"))

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 use xoff_network::scenario::check::Issues;
-use xoff_network::scenario::ns3::{FlowList, Network};
+use xoff_network::scenario::ns3::{FlowList, Network, bits_per_second};
 
 use super::{Draft, Line};
 use crate::text_file;
@@ -83,20 +83,10 @@ fn rate(line: &Line) -> Result<String, String> {
     let [text] = &line.values[..] else {
         return Err(format!("{} values: one", line.values.len()));
     };
-    let wrong = || format!("{text}: a rate such as 50Mb/s");
-    let unit = text
-        .find(|letter: char| letter.is_ascii_alphabetic())
-        .ok_or_else(wrong)?;
-    let (number, unit) = text.split_at(unit);
-    let scale = match unit {
-        "b/s" | "bps" => 1.0,
-        "kb/s" | "kbps" | "Kb/s" | "Kbps" => 1e3,
-        "Mb/s" | "Mbps" => 1e6,
-        "Gb/s" | "Gbps" => 1e9,
-        _ => return Err(wrong()),
-    };
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    Ok(format!("{} Mb/s", number * scale / 1e6))
+    match bits_per_second(text) {
+        Some(bits) => Ok(format!("{} Mb/s", bits / 1e6)),
+        None => Err(format!("{text}: a rate such as 50Mb/s")),
+    }
 }
 
 /// Entries of a table by rate: their number, then rate and value in turn.
@@ -220,13 +210,7 @@ fn taken(draft: &mut Draft, line: &Line, config: &Path) -> Result<(), String> {
                 );
             }
         }
-        "L2_ACK_INTERVAL" => {
-            // Bytes behind which an ACK is sent with the next packet.
-            let packet = draft.scenario.get("flow").and_then(|flow| flow.get("mtu"));
-            let packet = packet.and_then(Value::as_integer).unwrap_or(1024) as f64;
-            let packets = (number(line)? / packet).ceil().max(1.0);
-            draft.flow("ack_every", packets as i64);
-        }
+        "L2_ACK_INTERVAL" => draft.ack_bytes = Some(number(line)?),
         "L2_BACK_TO_ZERO" => {
             if switch(line)? {
                 draft.flow("recovery", "go-back-0");
@@ -275,8 +259,10 @@ fn taken(draft: &mut Draft, line: &Line, config: &Path) -> Result<(), String> {
         "KMAX_MAP" => draft.curves.kmax = by_rate(line)?.into_iter().collect(),
         "PMAX_MAP" => draft.curves.pmax = by_rate(line)?.into_iter().collect(),
         "DATA_RATE" | "LINK_DELAY" => not_taken(draft, "links have those of the topology file"),
-        key if OUTPUTS.contains(&key) => {}
-        key if OTHER_CONTROL.contains(&key) => {}
+        key if OUTPUTS.contains(&key) => {
+            not_taken(draft, "runs write their results as ever: docs/results.md")
+        }
+        key if OTHER_CONTROL.contains(&key) => not_taken(draft, "of no meaning for DCQCN"),
         _ => not_taken(draft, "not known here"),
     }
     Ok(())

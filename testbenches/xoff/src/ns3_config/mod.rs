@@ -46,6 +46,8 @@ struct Draft {
     network: Option<(PathBuf, Network)>,
     flows: Option<(PathBuf, FlowList)>,
     stop: Option<f64>,
+    /// Bytes behind which an ACK is sent with the next packet.
+    ack_bytes: Option<f64>,
     marks: bool,
 }
 
@@ -133,8 +135,7 @@ impl Draft {
             }
             let rates = network.links.iter().map(|link| link.rate);
             if self.marks {
-                let said = self.curves.of(rates.collect());
-                let curve = self.curves.chosen();
+                let (curve, said) = self.curves.of(rates.collect());
                 self.set("topology.switch.ecn", curve);
                 self.notes.extend(said);
             }
@@ -162,6 +163,11 @@ impl Draft {
             None => self
                 .notes
                 .push("no FLOW_FILE: the scenario has no flows".into()),
+        }
+        if let Some(bytes) = self.ack_bytes {
+            let mtu = self.scenario.get("flow").and_then(|flow| flow.get("mtu"));
+            let packet = mtu.and_then(Value::as_integer).unwrap_or(1024) as f64;
+            self.flow("ack_every", (bytes / packet).ceil().max(1.0) as i64);
         }
         let flow = self.scenario.remove("flow");
         if let Some(Value::Table(mut flow)) = flow.filter(|flow| flow.get("ns3").is_some()) {

@@ -11,17 +11,16 @@ pub(super) struct Curves {
     pub(super) kmin: BTreeMap<u64, f64>,
     pub(super) kmax: BTreeMap<u64, f64>,
     pub(super) pmax: BTreeMap<u64, f64>,
-    chosen: Option<u64>,
 }
 
 impl Curves {
-    /// Chooses the rate whose thresholds are taken, the lowest of the network for which there are some. Says which
-    /// others are not.
-    pub(super) fn of(&mut self, rates: Vec<LineRate>) -> Vec<String> {
+    /// The table `ecn` of the switches of a network with ports of these rates: the thresholds of the lowest rate for
+    /// which there are some. Says which others are not taken.
+    pub(super) fn of(&self, rates: Vec<LineRate>) -> (Value, Vec<String>) {
         let bits = |rate: LineRate| Rate::from(rate).as_bits_per_second();
         let used: BTreeSet<u64> = rates.into_iter().map(bits).collect();
         let known = |rate: &&u64| self.kmin.contains_key(rate) && self.kmax.contains_key(rate);
-        self.chosen = used.iter().find(known).copied();
+        let chosen = used.iter().find(known).copied();
         let mut said = Vec::new();
         let of =
             |rate: u64| [&self.kmin, &self.kmax, &self.pmax].map(|map| map.get(&rate).copied());
@@ -31,7 +30,7 @@ impl Curves {
                 said.push(format!(
                     "KMIN_MAP and KMAX_MAP have nothing for ports of {gbps} Gb/s"
                 ));
-            } else if self.chosen.is_some_and(|chosen| of(chosen) != of(*rate)) {
+            } else if chosen.is_some_and(|chosen| of(chosen) != of(*rate)) {
                 let [kmin, kmax, pmax] = of(*rate).map(Option::unwrap_or_default);
                 said.push(format!(
                     "a switch has one curve for all of its ports: that of the slowest; {gbps} Gb/s would have \
@@ -39,13 +38,8 @@ impl Curves {
                 ));
             }
         }
-        said
-    }
-
-    /// The table `ecn` of switches.
-    pub(super) fn chosen(&self) -> Value {
         let mut table = Table::new();
-        if let Some(rate) = self.chosen {
+        if let Some(rate) = chosen {
             let kilobytes = |value: f64| Value::from(format!("{value} KB"));
             table.insert("kmin".into(), kilobytes(self.kmin[&rate]));
             table.insert("kmax".into(), kilobytes(self.kmax[&rate]));
@@ -53,6 +47,6 @@ impl Curves {
                 table.insert("pmax".into(), (*pmax).into());
             }
         }
-        table.into()
+        (table.into(), said)
     }
 }

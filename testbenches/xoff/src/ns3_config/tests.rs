@@ -118,9 +118,11 @@ fn the_keys_that_there_are_have_their_values() {
         notes(&text),
         [
             "4, PACKET_PAYLOAD_SIZE 1000: no path MTU of InfiniBand; the nearest, 1024, is taken",
+            "8, TRACE_FILE mix/trace.txt: runs write their results as ever: docs/results.md",
             "13, RATE_DECREASE_INTERVAL 4: each CNP cuts the rate, and host.dcqcn.cnp_interval spaces them",
             "14, CLAMP_TARGET_RATE 0: each CNP has the target rate follow the current one, as the DCQCN paper says",
             "20, MIN_RATE 100Mb/s: the least rate is fixed here",
+            "21, DCTCP_RATE_AI 1000Mb/s: of no meaning for DCQCN",
             "24, L2_CHUNK_SIZE 4000: a lost packet is sent again from its own PSN, or from its message's first",
         ]
     );
