@@ -238,6 +238,7 @@ impl Scenario {
             Some((_, asked)) => {
                 let plain = asked.answers.is_none()
                     && asked.pattern.is_none()
+                    && asked.goal.is_none()
                     && !asked.is_workload()
                     && !asked.lockstep
                     && !asked.lockstep_qps;

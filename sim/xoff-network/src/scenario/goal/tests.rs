@@ -623,6 +623,10 @@ fn schedules_that_do_not_fit_a_scenario_are_refused() {
         let wrong = with(2, 100, &entry(keys), &three).check().unwrap_err();
         assert_eq!(wrong.to_string(), right, "{keys}");
     }
+    let answered = entry("") + "[[flows]]\nname = 'back'\nanswers = 'job'\n";
+    let wrong = with(3, 100, &answered, &three).check().unwrap_err();
+    let right = "flows.back.answers: 'job': only flows between pairs can be answered";
+    assert!(wrong.to_string().starts_with(right), "{wrong}");
     for (keys, right) in [
         ("to = 'h1'", "flows.job.to: not with goal: the file says it"),
         (
