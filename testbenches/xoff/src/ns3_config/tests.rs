@@ -159,6 +159,22 @@ fn what_is_not_known_or_built_in_is_named() {
     }
 }
 
+/// 8 KiB are two packets of 4 KiB, wherever the line about these stands.
+#[test]
+fn the_order_of_lines_does_not_matter() {
+    let rest = CONFIG
+        .replace("PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 4096")
+        .replace("L2_ACK_INTERVAL 4000\n", "");
+    for config in [
+        format!("L2_ACK_INTERVAL 8192\n{rest}"),
+        format!("{rest}L2_ACK_INTERVAL 8192\n"),
+    ] {
+        let (folder, text) = made(&config);
+        let flow = &read(folder.path(), text.unwrap()).flows[0];
+        assert_eq!((flow.mtu, flow.ack_every), (4096, 2));
+    }
+}
+
 #[test]
 fn all_that_is_wrong_is_said_with_its_line() {
     let config = CONFIG
