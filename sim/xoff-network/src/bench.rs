@@ -147,7 +147,7 @@ impl Bench {
 
     /// Has a frame arrive whose last bit comes at `time`, or as soon as it can if it begins now. Runs until then.
     pub fn arrive(&mut self, bytes: Bytes, time: Time) {
-        let mut frame = Frame::sent(bytes, self.now, RATE);
+        let mut frame = Frame::sent(bytes.into(), self.now, RATE);
         frame.end = frame.end.max(time);
         let end = frame.end;
         self.queue(frame);

@@ -312,10 +312,10 @@ fn storm_frames(
     let mut frames = Vec::new();
     let mut at = from;
     while at < until {
-        frames.push(Frame::sent(pause(u16::MAX), at, rate));
+        frames.push(Frame::sent(pause(u16::MAX).into(), at, rate));
         at = at.saturating_add(interval);
     }
-    frames.push(Frame::sent(pause(0), until, rate));
+    frames.push(Frame::sent(pause(0).into(), until, rate));
     frames
 }
 

@@ -1,6 +1,9 @@
 //! Frames on wires.
 
-use bytes::Bytes;
+mod bytes;
+
+pub use bytes::FrameBytes;
+
 use serde::{Deserialize, Serialize};
 
 use crate::time::{LineRate, Time};
@@ -15,8 +18,8 @@ pub const GAP_BYTES: u64 = 12;
 /// A frame at one end of a link. It is passed on once its last bit has passed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frame {
-    /// The frame from the destination address to the end of data, without FCS. Clones share the bytes.
-    pub bytes: Bytes,
+    /// The frame from the destination address to the end of data, without FCS.
+    pub bytes: FrameBytes,
     /// Whether the FCS is correct. The FCS itself is not kept.
     pub fcs_ok: bool,
     /// When the first bit of the preamble passed; used only for captures.
@@ -27,7 +30,7 @@ pub struct Frame {
 
 impl Frame {
     /// Creates a frame with a correct FCS whose preamble starts at `start`.
-    pub fn sent(bytes: Bytes, start: Time, rate: LineRate) -> Self {
+    pub fn sent(bytes: FrameBytes, start: Time, rate: LineRate) -> Self {
         let on_wire = PREAMBLE_BYTES + bytes.len() as u64 + FCS_BYTES;
         Self {
             bytes,

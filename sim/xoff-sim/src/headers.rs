@@ -7,9 +7,8 @@ use std::ops::Range;
 use bytes::BytesMut;
 
 use crate::wire::{
-    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_TCP, IP_PROTOCOL_UDP, Ipv4, Ipv6,
-    MIN_FRAME_BYTES, MacAddr, Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr,
-    address_of,
+    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_TCP, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr,
+    Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr, address_of,
 };
 
 /// The headers of a frame, as far as they are present.
@@ -219,8 +218,8 @@ pub mod rewrite {
         traffic_class & 0b11 == ECN_CE
     }
 
-    /// Removes all VLAN tags of a frame with an IP header, and puts `tag` in their place. The frame is padded to 60
-    /// bytes again, the shortest without FCS (IEEE 802.3 §3.2.8).
+    /// Removes all VLAN tags of a frame with an IP header, and puts `tag` in their place. The frame may be shorter than
+    /// the shortest one then.
     pub fn retag(frame: &[u8], ip: &IpFields, tag: Option<Tci>) -> BytesMut {
         let ether_type = &frame[ip.offset - 2..ip.offset];
         let mut bytes = BytesMut::with_capacity(frame.len() + VlanTagRepr::LEN);
@@ -232,7 +231,6 @@ pub mod rewrite {
         }
         bytes.extend_from_slice(ether_type);
         bytes.extend_from_slice(&frame[ip.offset..]);
-        bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
         bytes
     }
 

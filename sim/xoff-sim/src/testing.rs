@@ -216,9 +216,10 @@ impl Node for Source {
             }
             while arrivals.next_time() == Some(next) {
                 let frame = arrivals.next().unwrap().frame;
-                let headers = Headers::at(&frame.bytes).unwrap();
+                let headers = Headers::at(frame.bytes.headers()).unwrap();
                 if headers.ether_type == EtherType::MAC_CONTROL {
-                    let pfc = PfcRepr::parse(&Pfc::new_checked(&frame.bytes[14..]).unwrap());
+                    let pfc =
+                        PfcRepr::parse(&Pfc::new_checked(&frame.bytes.headers()[14..]).unwrap());
                     self.pauses += 1;
                     self.coming.push_back((next + self.response, pfc));
                 } else {
@@ -233,7 +234,7 @@ impl Node for Source {
             }
             if self.on_wire.is_none() && self.next_start() == Some(next) {
                 let (_, _, bytes) = self.queue.pop_front().unwrap();
-                let frame = Frame::sent(bytes, next, self.rate);
+                let frame = Frame::sent(bytes.into(), next, self.rate);
                 self.line_free = frame.line_free(self.rate);
                 self.on_wire = Some(frame);
                 self.sent += 1;

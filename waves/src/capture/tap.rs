@@ -118,7 +118,13 @@ impl<W: Write> TapWriter<W> {
         self.room = room;
         let time_ns = frame.end.as_ps() / PS_PER_NS;
         let direction = Some(record.direction);
-        (self.writer).write_seen(interface, time_ns, &frame.bytes, direction, frame.fcs_ok)?;
+        (self.writer).write_seen(
+            interface,
+            time_ns,
+            &frame.bytes.whole(),
+            direction,
+            frame.fcs_ok,
+        )?;
         self.written += 1;
         self.writer.get_mut().end_block()
     }

@@ -100,7 +100,7 @@ proptest! {
             prop_assert_eq!(read.direction, Some(record.direction));
             prop_assert_eq!(read.fcs_ok, record.frame.fcs_ok);
             prop_assert_eq!(read.time_ns, record.frame.end.as_ps() / 1_000);
-            prop_assert_eq!(&read.bytes[..], &record.frame.bytes[..]);
+            prop_assert_eq!(&read.bytes[..], &record.frame.bytes.whole()[..]);
         }
     }
 }

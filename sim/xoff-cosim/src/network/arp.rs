@@ -46,7 +46,7 @@ impl Arp {
     /// The reply to a frame that is a request for a known address, otherwise `None`. For use in
     /// [`Driver::answer`](super::Driver::answer).
     pub fn answer(&mut self, frame: &Frame) -> Option<Bytes> {
-        let (ethernet, arp) = frame.bytes.split_at_checked(14)?;
+        let (ethernet, arp) = frame.bytes.headers().split_at_checked(14)?;
         let (fixed, addresses) = arp.split_at_checked(8)?;
         if ethernet[12..] != ETHER_TYPE || fixed != REQUEST || addresses.len() < 20 {
             return None;

@@ -543,7 +543,7 @@ impl<D: Driver> RtlHost<D> {
                 let end = frame.end + ANSWER_DELAY;
                 let start = end;
                 let frame = Frame {
-                    bytes: answer,
+                    bytes: answer.into(),
                     fcs_ok: true,
                     start,
                     end,
@@ -600,7 +600,7 @@ impl<D: Driver> State<D> {
         let counters = &mut self.seen.counters;
         if let Some(control) = &mut self.control
             && frame.fcs_ok
-            && is_control(&frame.bytes)
+            && is_control(frame.bytes.headers())
         {
             if self.rx.admit(&frame) {
                 let register = match control.receive(&frame) {
@@ -619,9 +619,9 @@ impl<D: Driver> State<D> {
             return self.rx.arrive(frame);
         };
         if self.rx.admit(&frame) {
-            match layers.strip(&frame.bytes) {
+            match layers.strip(&frame.bytes.whole()) {
                 Ok(packet) => {
-                    frame.bytes = packet;
+                    frame.bytes = packet.into();
                     self.rx.hand_on(frame);
                 }
                 Err(register) => counters.add(register, 1),

@@ -86,14 +86,15 @@ fn watch(frames: &[Record], host: bool) -> Monitor {
         });
     }
     for (number, record) in (1..).zip(frames) {
+        let bytes = record.frame.bytes.whole();
         monitor.see(&Sighting {
             tap: record.node.0 as usize,
             number,
             time: record.frame.end,
             direction: Some(record.direction),
-            bytes: &record.frame.bytes,
+            bytes: &bytes,
             line: None,
-            kept: record.frame.bytes.len(),
+            kept: bytes.len(),
             addressed: true,
             fcs_ok: record.frame.fcs_ok,
         });

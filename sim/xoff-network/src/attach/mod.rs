@@ -378,22 +378,23 @@ impl Attached {
     /// Runs until `until`, which is so near that the host need not look before.
     fn step(&mut self, until: Time) -> Result<(), Error> {
         for frame in self.from_peer.take(until) {
+            let bytes = frame.bytes.whole();
             self.seen.push(Seen {
                 time: frame.end,
                 out: false,
-                bytes: frame.bytes.clone(),
+                bytes: bytes.clone(),
                 fcs_ok: frame.fcs_ok,
             });
-            match addressee(&frame.bytes, self.mac) {
+            match addressee(&bytes, self.mac) {
                 For::Nic => {
                     self.frames_in.nic += 1;
-                    self.meet(&frame.bytes);
+                    self.meet(&bytes);
                     self.verbs.bench.queue(frame);
                 }
                 For::Stack if frame.fcs_ok => {
                     self.frames_in.stack += 1;
-                    self.meet(&frame.bytes);
-                    self.stack.receive(frame.bytes);
+                    self.meet(&bytes);
+                    self.stack.receive(bytes);
                 }
                 For::Stack => self.drop("stack.bad_fcs"),
                 For::Nobody => self.drop("host.not_for_it"),
@@ -407,14 +408,14 @@ impl Attached {
         }
         for frame in self.verbs.bench.take() {
             self.frames_out.nic += 1;
-            self.leave(frame.end, frame.bytes.clone());
+            self.leave(frame.end, frame.bytes.whole());
             self.to_peer.pass(frame);
         }
         self.poll_stack(until);
         self.run_tool();
         for frame in self.to_peer.take(until) {
             match frame.fcs_ok {
-                true => self.sent.push(frame.bytes),
+                true => self.sent.push(frame.bytes.whole()),
                 // A virtual cable has no FCS that could be wrong.
                 false => self.drop("fault_out.bad_fcs"),
             }

@@ -77,7 +77,7 @@ impl Way {
             }
             _ => bytes,
         };
-        let frame = Frame::sent(bytes, now.max(self.line_free), RATE);
+        let frame = Frame::sent(bytes.into(), now.max(self.line_free), RATE);
         self.line_free = frame.line_free(RATE);
         self.pass(frame);
     }

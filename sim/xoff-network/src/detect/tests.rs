@@ -126,8 +126,8 @@ fn ring(third: bool, duration: Duration) -> (Scenario, Simulation) {
 
 /// The pause time of the class in a PFC frame, in quanta; `None` for other frames.
 fn quanta(frame: &Frame) -> Option<u16> {
-    let control = frame.bytes.get(EthernetRepr::LEN..)?;
-    let eth = Ethernet::new_checked(&frame.bytes[..]).ok()?;
+    let control = frame.bytes.headers().get(EthernetRepr::LEN..)?;
+    let eth = Ethernet::new_checked(&frame.bytes.headers()[..]).ok()?;
     if eth.ether_type() != EtherType::MAC_CONTROL {
         return None;
     }
@@ -145,7 +145,7 @@ fn pfc(start: Time, quanta: u16) -> Frame {
     };
     let emit = |control: &mut [u8]| pause.emit(&mut Pfc::new_unchecked(control));
     let bytes = control_frame(MacAddr([2; 6]), emit);
-    Frame::sent(bytes, start, LineRate::G40)
+    Frame::sent(bytes.into(), start, LineRate::G40)
 }
 
 /// When a frame that is injected at `start` applies as a pause at the other end of a cable of so many metres: preamble

@@ -92,7 +92,7 @@ impl InjectEntry {
         // End of the first frame: in the capture, and when injected.
         let mut origin = None;
         for (place, captured) in (0u64..).zip(&captured) {
-            let frame = Frame::sent(captured.bytes.clone(), Time::ZERO + self.start, rate);
+            let frame = Frame::sent(captured.bytes.clone().into(), Time::ZERO + self.start, rate);
             let (first_ns, first_end) = *origin.get_or_insert((captured.time_ns, frame.end));
             let late = match self.interval {
                 Some(interval) => u128::from(interval.as_ps()) * u128::from(place),
@@ -115,7 +115,7 @@ impl InjectEntry {
             }
             frames.push(Frame {
                 fcs_ok: captured.fcs_ok,
-                ..Frame::sent(captured.bytes.clone(), start, rate)
+                ..Frame::sent(captured.bytes.clone().into(), start, rate)
             });
         }
         frames

@@ -352,7 +352,7 @@ impl<'a> Feeder<'a> {
             let packet = Packet::new(&Recorded {
                 number: 0,
                 time: Time::ZERO,
-                bytes: frame.bytes,
+                bytes: frame.bytes.whole(),
             });
             let to = packet.roce.map(|(ip, bth, _)| (ip.dst, bth.dest_qp.get()));
             let line = self

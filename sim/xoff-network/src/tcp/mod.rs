@@ -23,6 +23,7 @@ use std::fmt;
 use bytes::Bytes;
 use smoltcp::wire::IpAddress;
 use xoff_sim::host::Host;
+use xoff_sim::host::payload::View;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
 use xoff_sim::mac::{ReceiveCounters, is_control};
 use xoff_sim::nic::shape::BEAT_BYTES;
@@ -184,13 +185,13 @@ impl TcpHost {
         }
         self.count(reg::FRAMES_IN);
         self.counters.add(reg::BYTES_IN, frame.bytes.len() as u64);
-        if is_control(&frame.bytes) {
+        if is_control(frame.bytes.headers()) {
             return self.count(reg::PAUSE_IGNORED);
         }
         if self.waiting.is_empty() {
             self.wake = Some(frame.end + self.delay.draw(&mut self.draws));
         }
-        self.waiting.push_back(frame.bytes);
+        self.waiting.push_back(frame.bytes.whole());
     }
 
     /// Does what is due at `now`.
@@ -275,7 +276,7 @@ impl TcpHost {
         }
         let cycle = self.clock.edge_from(now);
         for (va, bytes) in outcome.written {
-            self.host.write(cycle, va, &bytes);
+            self.host.write(cycle, va, View::Written(&bytes));
         }
         for work in outcome.completed {
             let completion = Completion {
@@ -315,7 +316,7 @@ impl TcpHost {
             self.counters.add(reg::REQUESTS_OUT, 1);
             self.counters.add(reg::RESENT_OUT, sent.again.into());
         }
-        let frame = Frame::sent(sent.bytes, now.max(self.line_free), self.rate);
+        let frame = Frame::sent(sent.bytes.into(), now.max(self.line_free), self.rate);
         self.line_free = frame.line_free(self.rate);
         self.leaving.push_back(frame);
     }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::gate::Allowance;
 use super::memory;
+use super::payload::View;
 use super::room::Room;
 use super::shapes::{Shape, Shapes};
 use super::working_set::WorkingSet;
@@ -71,13 +72,14 @@ impl FlowConfig {
         memory::number(self.word()).wrapping_add(before)
     }
 
-    /// How many of `bytes`, which were written for message `index`, are wrong at an address.
-    fn differing(&self, index: u64, va: u64, bytes: &[u8]) -> u64 {
+    /// How many bytes of a payload, which was written for message `index`, are wrong at an address.
+    fn differing(&self, index: u64, va: u64, payload: View<'_>) -> u64 {
         if !self.shape(index).0.is_atomic() {
-            return memory::differing(va, bytes);
+            return payload.differing(va);
         }
         let skipped = va.saturating_sub(self.address(index)) as usize;
         let right = self.original(index).to_le_bytes();
+        let bytes = payload.to_vec();
         let pairs = bytes.iter().zip(right.iter().skip(skipped));
         pairs.filter(|(found, right)| found != right).count() as u64
     }
@@ -577,18 +579,18 @@ impl Receiver {
     }
 
     /// Takes a write of the NIC. Returns how many bytes are wrong or not expected there at this point.
-    pub(super) fn written(&mut self, va: u64, bytes: &[u8]) -> u64 {
+    pub(super) fn written(&mut self, va: u64, payload: View<'_>) -> u64 {
         let message = self.next();
         let length = u64::from(self.config.shape(message).1);
         let Some(offset) = va.checked_sub(self.config.address(message)) else {
-            return bytes.len() as u64;
+            return payload.len() as u64;
         };
-        let end = offset + bytes.len() as u64;
+        let end = offset + payload.len() as u64;
         // A message arrives in order; go-back-0 may repeat its beginning.
         if offset > self.covered || end > length {
-            return bytes.len() as u64;
+            return payload.len() as u64;
         }
-        let differing = self.config.differing(message, va, bytes);
+        let differing = self.config.differing(message, va, payload);
         self.fresh += end.saturating_sub(self.covered);
         self.covered = self.covered.max(end);
         if self.covered == length {

@@ -3,7 +3,39 @@
 //! All hosts have the same content. A message that is sent from an address and written to the same address of another
 //! host must therefore match what is already there.
 
+use std::num::NonZeroU16;
+
+use serde::{Deserialize, Serialize};
+
 use crate::seeded::split_mix;
+
+/// The content of so many bytes of memory, in place of the bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Address of the first byte.
+    pub va: u64,
+    bytes: NonZeroU16,
+}
+
+impl Extent {
+    /// The content of `bytes` bytes from `va` on. Addresses wrap around. `None` for none.
+    pub fn new(va: u64, bytes: u16) -> Option<Self> {
+        let bytes = NonZeroU16::new(bytes)?;
+        Some(Self { va, bytes })
+    }
+
+    /// Number of bytes, at least one.
+    #[expect(clippy::len_without_is_empty, reason = "it is never empty")]
+    pub const fn len(self) -> usize {
+        self.bytes.get() as usize
+    }
+
+    /// Reads it into `bytes`, which are as many.
+    pub fn read(self, bytes: &mut [u8]) {
+        debug_assert_eq!(bytes.len(), self.len());
+        fill(self.va, bytes);
+    }
+}
 
 /// The eight bytes at address 8 · `index`, the first one in the lowest bits. It is a hash, so that every wrong
 /// address is noticed.

@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use self::memory::Extent;
+use self::payload::{Payload, View};
 use crate::kernel::Digest;
 use crate::nic::Region;
 use crate::protocol::gbn::responder::answered::{ATOMIC_BYTES, AtomicKind};
@@ -33,6 +35,7 @@ pub mod gate;
 mod manual;
 pub mod memory;
 mod overlay;
+pub mod payload;
 pub mod pcie;
 mod room;
 pub mod schedule;
@@ -245,6 +248,20 @@ impl Host {
         match &self.overlay {
             Some(overlay) => overlay.read(va, bytes),
             None => memory::fill(va, bytes),
+        }
+    }
+
+    /// The `bytes` bytes of memory from `va` on, as a packet carries them.
+    pub fn payload(&self, va: u64, bytes: u16) -> Payload {
+        let written = (self.overlay.as_ref()).filter(|overlay| overlay.holds(va, bytes.into()));
+        match (written, Extent::new(va, bytes)) {
+            (None, Some(extent)) => Payload::Content(extent),
+            (_, None) => Payload::default(),
+            (Some(overlay), Some(extent)) => {
+                let mut bytes = vec![0; extent.len()];
+                overlay.read(va, &mut bytes);
+                Payload::Written(bytes.into())
+            }
         }
     }
 
@@ -758,7 +775,7 @@ impl Host {
                 ));
             }
         }
-        self.write(now, va, bytes);
+        self.write(now, va, View::Written(bytes));
         Ok(())
     }
 
@@ -866,9 +883,9 @@ impl Host {
     }
 
     /// Takes a DMA write: a beat, or a whole packet.
-    pub fn write(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
-        self.occupy(now, bytes.len());
-        self.place(now, va, bytes);
+    pub fn write(&mut self, now: Cycles, va: u64, payload: View<'_>) {
+        self.occupy(now, payload.len());
+        self.place(now, va, payload);
     }
 
     /// Keeps the bus busy for as long as a DMA write of so many bytes takes.
@@ -878,9 +895,9 @@ impl Host {
     }
 
     /// Has what crossed the bus in memory.
-    pub fn place(&mut self, now: Cycles, va: u64, bytes: &[u8]) {
+    pub fn place(&mut self, now: Cycles, va: u64, payload: View<'_>) {
         if let Some(overlay) = self.overlay.as_mut().filter(|it| it.whole) {
-            overlay.write(va, bytes);
+            overlay.write(va, &payload.to_vec());
         }
         if let Some(manual) = &mut self.manual {
             // A packet of a model NIC, which names no key.
@@ -888,17 +905,17 @@ impl Host {
                 va,
                 key: 0,
                 remote: false,
-                bytes: bytes.to_vec(),
+                bytes: payload.to_vec(),
             });
             return;
         }
         let Some(place) = self.receiver_at(va) else {
-            self.errors.payload_bytes += bytes.len() as u64;
+            self.errors.payload_bytes += payload.len() as u64;
             return;
         };
         let receiver = &mut self.receivers[place];
         let before = receiver.seen();
-        self.errors.payload_bytes += receiver.written(va, bytes);
+        self.errors.payload_bytes += receiver.written(va, payload);
         let messages = receiver.seen();
         if messages != before {
             let seen = Cycles(now.0 + self.pcie.latency().0);

@@ -18,6 +18,15 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
+    /// Whether anything was written to a page of these bytes.
+    pub fn holds(&self, va: u64, bytes: usize) -> bool {
+        let mut holds = false;
+        pieces(va, bytes, |at, _| {
+            holds |= self.pages.contains_key(&(at / PAGE))
+        });
+        holds
+    }
+
     /// Reads the memory from `va` on. Addresses wrap around.
     pub fn read(&self, va: u64, bytes: &mut [u8]) {
         pieces(va, bytes.len(), |at, range| {

@@ -75,7 +75,7 @@ fn carry(hosts: &mut [Host; 2], mut change: impl FnMut(u64, &mut Vec<u8>)) {
                 }
             }
             change(work.id, &mut bytes);
-            b.write(now, va, &bytes);
+            b.write(now, va, View::Written(&bytes));
             at += length;
         }
         if work.kind.takes_buffer() {

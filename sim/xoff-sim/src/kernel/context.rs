@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::digest::FrameHash;
 use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::injection::Origin;
 use super::node::sort_in;
@@ -47,8 +48,8 @@ pub(super) struct Outgoing {
     pub(super) to_port: PortId,
     pub(super) latency: Duration,
     pub(super) faults: FaultInjector,
-    /// The digest of what arrives at the other end. It is computed here, right after that of what is sent, while the
-    /// frame is in the processor's caches. `None` from the first frame on that fault rules have seen: the other end
+    /// The digest of what arrives at the other end. It is computed here, since the hash of a frame that is sent is at
+    /// hand. `None` from the first frame on that fault rules have seen: the other end
     /// computes it then, since only there the order of frames is known.
     pub(super) arriving: Option<Digest>,
     /// Frames injected from outside.
@@ -57,8 +58,8 @@ pub(super) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Sends a frame through the link's fault rules and on its way.
-    fn send(&mut self, frame: Frame, outbox: &mut Vec<(u32, Arrival)>) {
+    /// Sends a frame, whose bytes have this hash, through the link's fault rules and on its way.
+    fn send(&mut self, frame: Frame, hash: FrameHash, outbox: &mut Vec<(u32, Arrival)>) {
         let (place, port, latency) = (self.place, self.to_port, self.latency);
         self.arriving.take_if(|_| !self.faults.is_idle());
         let arriving = &mut self.arriving;
@@ -69,7 +70,7 @@ impl Outgoing {
                 ..frame
             };
             if let Some(digest) = arriving {
-                digest.frame(&frame);
+                digest.hashed(hash, &frame);
             }
             let arrival = Arrival {
                 received: *arriving,
@@ -108,11 +109,11 @@ impl NodePort {
         }
     }
 
-    /// Counts a frame that leaves the port.
-    fn count(&mut self, frame: &Frame) {
+    /// Counts a frame that leaves the port, whose bytes have this hash.
+    fn count(&mut self, frame: &Frame, hash: FrameHash) {
         self.counters.frames_sent += 1;
         self.counters.bytes_sent += frame.size();
-        self.sent.frame(frame);
+        self.sent.hashed(hash, frame);
     }
 
     /// How long sent frames have held the line until `now`, excluding the rest of the gap after the last one.
@@ -206,7 +207,7 @@ impl<N: Node> NodeContext<N> {
                 let arriving = self.inbox.iter();
                 for arrival in arriving.take_while(|arrival| arrival.frame.end < until) {
                     // All of the frame is read only where its digest has to be computed.
-                    let bytes = &arrival.frame.bytes[..];
+                    let bytes = arrival.frame.bytes.headers();
                     let headers = &bytes[..bytes.len().min(HEADER_BYTES)];
                     prefetch(if arrival.received.is_some() {
                         headers
@@ -295,7 +296,8 @@ impl<N: Node> NodeContext<N> {
             port.last_sent
         );
         port.last_sent = end;
-        port.count(&departure.frame);
+        let hash = FrameHash::of(&departure.frame.bytes);
+        port.count(&departure.frame, hash);
         if port.tapped {
             let record = Self::record(self.id, &departure, Direction::Sent);
             self.records.push(record);
@@ -305,7 +307,7 @@ impl<N: Node> NodeContext<N> {
         port.line_free = departure.frame.line_free(port.rate);
         let Some(out) = &mut port.out else { return };
         let frame = out.injection.pass(departure.frame, port.rate);
-        out.send(frame, &mut self.outbox);
+        out.send(frame, hash, &mut self.outbox);
     }
 
     /// Sends the frames injected into the wire of a port that are due before `until`.
@@ -314,9 +316,10 @@ impl<N: Node> NodeContext<N> {
         while let Some(out) = &mut port.out
             && let Some((frame, origin)) = out.injection.take_before(until, port.rate)
         {
+            let hash = FrameHash::of(&frame.bytes);
             if origin == Origin::Port {
                 port.line_free = port.line_free.max(frame.line_free(port.rate));
-                port.count(&frame);
+                port.count(&frame, hash);
                 if port.tapped {
                     let passed = Arrival::new(number, frame.clone());
                     let record = Self::record(self.id, &passed, Direction::Sent);
@@ -324,7 +327,7 @@ impl<N: Node> NodeContext<N> {
                 }
             }
             if let Some(out) = &mut port.out {
-                out.send(frame, &mut self.outbox);
+                out.send(frame, hash, &mut self.outbox);
             }
         }
     }

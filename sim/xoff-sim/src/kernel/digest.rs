@@ -6,6 +6,20 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use super::Frame;
+use crate::frame::FrameBytes;
+
+/// The hash (XXH3) of a frame's bytes. A frame that leaves one port and arrives at another has it at both. Payload that
+/// is not written counts as its place in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrameHash(u64);
+
+impl FrameHash {
+    pub(super) fn of(bytes: &FrameBytes) -> Self {
+        // The headers say how long it is.
+        let place = bytes.content().map_or(0, |content| content.va);
+        Self(XxHash3_64::oneshot_with_seed(place, bytes.headers()))
+    }
+}
 
 /// A hash (XXH3) over a sequence of frames with their times, or over a sequence of digests. Two runs with the same
 /// digest did the same.
@@ -19,12 +33,17 @@ pub struct Digest(u64);
 impl Digest {
     /// Adds a frame.
     pub fn frame(&mut self, frame: &Frame) {
-        self.bytes(&frame.bytes);
-        let mut rest = [0; 17];
-        rest[..8].copy_from_slice(&frame.start.as_ps().to_le_bytes());
-        rest[8..16].copy_from_slice(&frame.end.as_ps().to_le_bytes());
-        rest[16] = frame.fcs_ok.into();
-        self.bytes(&rest);
+        self.hashed(FrameHash::of(&frame.bytes), frame);
+    }
+
+    /// Adds a frame whose bytes have this hash.
+    pub(super) fn hashed(&mut self, FrameHash(bytes): FrameHash, frame: &Frame) {
+        let mut all = [0; 25];
+        all[..8].copy_from_slice(&bytes.to_le_bytes());
+        all[8..16].copy_from_slice(&frame.start.as_ps().to_le_bytes());
+        all[16..24].copy_from_slice(&frame.end.as_ps().to_le_bytes());
+        all[24] = frame.fcs_ok.into();
+        self.bytes(&all);
     }
 
     /// Adds the digest of a part.

@@ -231,12 +231,12 @@ fn paced() -> (Network<Source>, NodeId, NodeId) {
 /// A frame of 100 bytes to inject.
 fn hostile(psn: u32, start: u64) -> Frame {
     let bytes = roce_frame(9, 2).psn(psn).bytes(100);
-    Frame::sent(bytes, Time::from_ps(start), LineRate::G40)
+    Frame::sent(bytes.into(), Time::from_ps(start), LineRate::G40)
 }
 
 /// When the frames of `src` that arrived had started at the sending end.
 fn starts(network: &Network<Source>, node: NodeId, src: u8) -> Vec<u64> {
-    let from = |frame: &&Frame| frame.bytes[29] == src;
+    let from = |frame: &&Frame| frame.bytes.headers()[29] == src;
     let start = |frame: &Frame| (frame.start - Time::ZERO - MIN_LATENCY).as_ps();
     let received = network.node(node).received.iter();
     received.filter(from).map(start).collect()

@@ -179,7 +179,7 @@ impl FaultInjector {
         if self.rules.is_empty() {
             return out(frame);
         }
-        let Some(headers) = Headers::at(&frame.bytes) else {
+        let Some(headers) = Headers::at(frame.bytes.headers()) else {
             return out(frame);
         };
         let first_psn = self.first_psn(&headers);
@@ -199,7 +199,8 @@ impl FaultInjector {
                         frames.iter_mut().for_each(|frame| frame.fcs_ok = false);
                     }
                     FaultAction::Flip => {
-                        let at = flipped(&frames[0].bytes, &headers, &mut active.draws);
+                        let whole = frames[0].bytes.whole();
+                        let at = flipped(&whole, &headers, &mut active.draws);
                         frames.iter_mut().for_each(|frame| flip(frame, at));
                     }
                     FaultAction::Ecn => frames.iter_mut().for_each(|frame| mark(frame, &headers)),
@@ -239,7 +240,7 @@ fn flipped(bytes: &[u8], headers: &Headers, draws: &mut Draws) -> Option<(usize,
 
 fn flip(frame: &mut Frame, at: Option<(usize, u8)>) {
     if let Some((at, bit)) = at {
-        let mut bytes = frame.bytes.to_vec();
+        let mut bytes = frame.bytes.whole().to_vec();
         bytes[at] ^= bit;
         frame.bytes = bytes.into();
     }
@@ -247,9 +248,10 @@ fn flip(frame: &mut Frame, at: Option<(usize, u8)>) {
 
 fn mark(frame: &mut Frame, headers: &Headers) {
     if let Some(ip) = &headers.ip {
-        let mut bytes = frame.bytes.to_vec();
-        rewrite::mark_ce(&mut bytes, ip);
-        frame.bytes = bytes.into();
+        frame.bytes = std::mem::take(&mut frame.bytes).edited(|mut bytes| {
+            rewrite::mark_ce(&mut bytes, ip);
+            bytes
+        });
     }
 }
 
@@ -266,7 +268,7 @@ mod tests {
 
     fn through(injector: &mut FaultInjector, psn: u32) -> Vec<Frame> {
         let bytes = roce_frame(1, 2).psn(psn).bytes(100);
-        let frame = Frame::sent(bytes, Time::ZERO, LineRate::G40);
+        let frame = Frame::sent(bytes.into(), Time::ZERO, LineRate::G40);
         let mut out = Vec::new();
         injector.pass(frame, |frame| out.push(frame));
         out
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(twice.len(), 2);
         assert_eq!(twice[1].start, twice[0].end);
         let marked = through(&mut injector(&["any: ecn"]), 1).remove(0);
-        let ip = Headers::at(&marked.bytes).unwrap().ip.unwrap();
+        let ip = Headers::at(marked.bytes.headers()).unwrap().ip.unwrap();
         assert_eq!(ip.traffic_class & 3, rewrite::ECN_CE);
     }
 
@@ -331,7 +333,7 @@ mod tests {
             let changed = |(at, (a, b)): (usize, (&u8, &u8))| (a != b).then_some((at, a ^ b));
             let changed: Vec<(usize, u8)> = before
                 .iter()
-                .zip(&after.bytes)
+                .zip(after.bytes.headers())
                 .enumerate()
                 .filter_map(changed)
                 .collect();
@@ -352,7 +354,10 @@ mod tests {
             let frame = Frame::sent(vec![0; length].into(), Time::ZERO, LineRate::G40);
             let mut out = Vec::new();
             injector(&["any: flip"]).pass(frame, |frame| out.push(frame));
-            assert_eq!(out[0].bytes.iter().any(|byte| *byte != 0), length > 14);
+            assert_eq!(
+                out[0].bytes.headers().iter().any(|byte| *byte != 0),
+                length > 14
+            );
         }
     }
 

@@ -75,7 +75,7 @@ impl MacControl {
     /// Takes an intact frame of MAC control, as [`is_control`](super::is_control) says, whose last bit arrives at its
     /// `end`. Must be called before the [`tick`](Self::tick) that follows, in the order of time.
     pub fn receive(&mut self, frame: &Frame) -> ControlFrame {
-        let parsed = parse(&frame.bytes);
+        let parsed = parse(frame.bytes.headers());
         let (verdict, control) = match (parsed.verdict, parsed.control) {
             (verdict @ (Verdict::Pfc | Verdict::Pause), Some(control)) => (verdict, control),
             (Verdict::Malformed, _) => return ControlFrame::Malformed,
@@ -85,7 +85,7 @@ impl MacControl {
         if dst != Some(MacAddr::CONTROL) && dst != Some(self.config.mac) {
             return ControlFrame::Address;
         }
-        let body = &frame.bytes[EthernetRepr::LEN..];
+        let body = &frame.bytes.headers()[EthernetRepr::LEN..];
         let [_, enabled] = control.class_enable.to_be_bytes();
         match verdict {
             Verdict::Pfc if enabled & self.config.classes != 0 => {
@@ -182,7 +182,7 @@ mod tests {
 
     fn frame(bytes: Bytes, end: Time) -> Frame {
         Frame {
-            bytes,
+            bytes: bytes.into(),
             fcs_ok: true,
             start: Time::ZERO,
             end,
@@ -258,7 +258,7 @@ mod tests {
             ),
         ] {
             let frame = frame(bytes, at(1));
-            assert!(is_control(&frame.bytes));
+            assert!(is_control(frame.bytes.headers()));
             assert_eq!(deaf.receive(&frame), what, "{frame:?}");
         }
         assert!(!is_control(&[0; 60]));

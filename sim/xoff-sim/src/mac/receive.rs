@@ -140,7 +140,7 @@ impl ReceiveMac {
     pub fn arrive(&mut self, mut frame: Frame) {
         let handed_on = self.admit(&frame);
         if self.fcs {
-            frame.bytes = super::fcs::append(&frame.bytes, frame.fcs_ok);
+            frame.bytes = super::fcs::append(&frame.bytes.whole(), frame.fcs_ok).into();
         } else if !handed_on {
             return;
         }
@@ -155,7 +155,8 @@ impl ReceiveMac {
 
     /// Takes a frame that [`admit`](Self::admit) has counted, in the form in which the NIC gets it. Otherwise as
     /// [`arrive`](Self::arrive).
-    pub fn hand_on(&mut self, frame: Frame) {
+    pub fn hand_on(&mut self, mut frame: Frame) {
+        frame.bytes = frame.bytes.whole().into();
         let place = self.coming.partition_point(|other| other.end <= frame.end);
         self.coming.insert(place, frame);
     }
@@ -174,7 +175,7 @@ impl ReceiveMac {
                 self.counters.overflows += 1;
             } else {
                 self.waiting += bytes;
-                match self.control_ahead && is_control(&frame.bytes) {
+                match self.control_ahead && is_control(frame.bytes.headers()) {
                     true => self.control.push_back(frame),
                     false => self.frames.push_back(frame),
                 }
@@ -199,7 +200,8 @@ impl ReceiveMac {
         }
         let control = self.offers_control();
         let from = if control { &self.control } else { &self.frames };
-        let bytes = &from.front()?.bytes;
+        // Frames are whole here.
+        let bytes = from.front()?.bytes.headers();
         let sent = self.sent[usize::from(control)];
         let end = bytes.len().min(sent + self.width);
         Some(Beat {
@@ -390,7 +392,7 @@ mod tests {
             let mut free = Cycles(0);
             for (i, size) in sizes.iter().enumerate() {
                 let bytes = Bytes::from(vec![i as u8; *size]);
-                let frame = Frame::sent(bytes.clone(), start, LineRate::G40);
+                let frame = Frame::sent(bytes.clone().into(), start, LineRate::G40);
                 start = frame.line_free(LineRate::G40);
                 let arrives = clock.edge_from(frame.end);
                 mac.arrive(frame);

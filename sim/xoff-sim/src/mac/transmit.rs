@@ -202,7 +202,7 @@ impl TransmitMac {
     fn leave(&mut self, bytes: Bytes, start: Time, fcs_ok: bool) {
         let frame = Frame {
             fcs_ok,
-            ..Frame::sent(bytes, start, self.rate)
+            ..Frame::sent(bytes.into(), start, self.rate)
         };
         self.done = frame.line_free(self.rate);
         self.leaving.push_back(frame);
@@ -312,7 +312,7 @@ mod tests {
             for (frame, size) in left.iter().zip(&sizes) {
                 let mut bytes = vec![*size as u8; *size];
                 bytes.resize(bytes.len().max(60), 0);
-                prop_assert_eq!(&frame.bytes[..], &bytes[..]);
+                prop_assert_eq!(&frame.bytes.headers()[..], &bytes[..]);
             }
             // Holds for all frames: even padded frames come in fewer cycles than they take on the wire.
             for pair in left.windows(2) {
@@ -416,7 +416,8 @@ mod tests {
         mac.send(at(5_120), control.clone());
         mac.cycle(at(9_120), Some(&beat(&[1; 32], true))).unwrap();
         let left: Vec<Frame> = std::iter::from_fn(|| mac.depart(Time::MAX)).collect();
-        assert_eq!((&left[0].bytes, left[0].start), (&control, at(5_120)));
+        assert_eq!(left[0].bytes.headers(), &control);
+        assert_eq!(left[0].start, at(5_120));
         assert_eq!(left[1].start, at(5_120 + 84 * 200));
     }
 

@@ -193,7 +193,7 @@ impl Encapsulation {
             },
         };
         let draft = end.path.packet(packet, sent_as);
-        Ok(end.path.finish(draft, &mut self.ip_id))
+        Ok(end.path.finish(draft, &mut self.ip_id).whole())
     }
 
     /// The packet of a received frame, from its BTH to its last pad byte.

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::scheduler::{Scheduler, Service};
 use super::shown::{HOLLOW_BYTES, hollow};
 use super::watchdog::{Decision, Watchdog};
+use crate::frame::{Frame, FrameBytes};
+use crate::kernel::PortId;
 use crate::kernel::frame::FCS_BYTES;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
-use crate::kernel::{Frame, PortId};
 use crate::mac::{PauseReceiver, PauseSender};
 use crate::time::{LineRate, Time};
 use crate::wire::{PRIORITIES, set_bits};
@@ -29,7 +29,7 @@ pub(super) struct Charge {
 /// A frame waiting to be sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Queued {
-    pub(super) bytes: Bytes,
+    pub(super) bytes: FrameBytes,
     pub(super) fcs_ok: bool,
     pub(super) charge: Charge,
     /// Earliest instant at which it may start.
@@ -141,7 +141,7 @@ impl Egress {
     pub(super) fn see_rates(&mut self, shown: ShownRates) {
         self.on_wire = shown.on_wire.map(|(start, end)| {
             let frame = Frame {
-                bytes: Bytes::new(),
+                bytes: FrameBytes::default(),
                 fcs_ok: true,
                 start,
                 end,
@@ -159,7 +159,7 @@ impl Egress {
             let size = left / pieces;
             let queue = &mut self.queues[usize::from(priority)];
             queue.frames.push_back(Queued {
-                bytes: hollow(size.saturating_sub(FCS_BYTES) as usize),
+                bytes: hollow(size.saturating_sub(FCS_BYTES) as usize).into(),
                 fcs_ok: true,
                 charge: Charge {
                     ingress,
@@ -209,7 +209,7 @@ impl Egress {
         if step == 1 {
             filled.for_each(prefetch_one);
             if let Some((frame, _)) = &self.on_wire {
-                prefetch(&frame.bytes);
+                prefetch(frame.bytes.headers());
             }
             return;
         }
@@ -292,7 +292,7 @@ impl Egress {
         &mut self,
         now: Time,
         services: &[Service; PRIORITIES],
-        leave: impl FnOnce(u8, u64, Bytes) -> Bytes,
+        leave: impl FnOnce(u8, u64, FrameBytes) -> FrameBytes,
     ) -> Option<Sent> {
         let paused = self.pauses.tick(now, self.rate);
         self.xoff.tick(now);
@@ -312,14 +312,14 @@ impl Egress {
         &mut self,
         now: Time,
         services: &[Service; PRIORITIES],
-        leave: impl FnOnce(u8, u64, Bytes) -> Bytes,
+        leave: impl FnOnce(u8, u64, FrameBytes) -> FrameBytes,
     ) -> Option<Sent> {
         if self.on_wire.is_some() || now < self.line_free {
             return None;
         }
         if self.xoff.pending() {
             let bytes = self.xoff.frame(now);
-            self.send(now, bytes, true, None);
+            self.send(now, bytes.into(), true, None);
             return Some(Sent::Pause);
         }
         let mut heads = [None; PRIORITIES];
@@ -348,7 +348,7 @@ impl Egress {
         Some(Sent::Data(size))
     }
 
-    fn send(&mut self, now: Time, bytes: Bytes, fcs_ok: bool, charge: Option<Charge>) {
+    fn send(&mut self, now: Time, bytes: FrameBytes, fcs_ok: bool, charge: Option<Charge>) {
         let frame = Frame {
             fcs_ok,
             ..Frame::sent(bytes, now, self.rate)

@@ -323,7 +323,7 @@ impl Pair {
             self.network
                 .run_until(next, |seen| records.extend_from_slice(seen));
             for record in records {
-                let (side, bytes) = (record.node.0 as usize, record.frame.bytes.to_vec());
+                let (side, bytes) = (record.node.0 as usize, record.frame.bytes.whole().to_vec());
                 match record.direction {
                     Direction::Sent => self.push(record.frame.start, side, What::Sent(bytes)),
                     Direction::Received if record.frame.fcs_ok => {

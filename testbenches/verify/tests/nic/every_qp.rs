@@ -167,7 +167,7 @@ fn cnps_back_to_back_slow_their_qps_and_no_other() {
         .filter(|(side, _, frame)| *side == 1 && frame.verdict == Verdict::Cnp)
         .map(|(_, sent, frame)| {
             let index = frame.bth.unwrap().dest_qp.get() - QPN_BASE;
-            (index as u16, sent.bytes.to_vec())
+            (index as u16, sent.bytes.whole().to_vec())
         })
         .collect();
     assert_eq!(cnps.len(), usize::from(QPS));

@@ -46,7 +46,7 @@ fn answers_do_not_wait_for_a_request_each() {
     let of = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() - QPN_BASE;
     let mut arrived = BTreeMap::new();
     for (side, frame) in &pair.arrivals {
-        let parsed = parse(&frame.bytes);
+        let parsed = parse(&frame.bytes.whole());
         if *side == 1 && of(&parsed) < u32::from(QPS) {
             arrived.insert(of(&parsed), frame.end);
         }

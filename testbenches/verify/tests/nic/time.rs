@@ -63,7 +63,7 @@ fn history(start: u64) -> Vec<(usize, Time, Vec<u8>)> {
     good(&pair);
     assert!(pair.memory(1) == first && pair.memory(0) == second);
     (pair.frames.iter())
-        .map(|(side, frame, _)| (*side, frame.start, frame.bytes.to_vec()))
+        .map(|(side, frame, _)| (*side, frame.start, frame.bytes.whole().to_vec()))
         .collect()
 }
 

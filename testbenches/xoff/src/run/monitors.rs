@@ -106,14 +106,15 @@ impl Monitors {
             return;
         };
         self.seen += 1;
+        let bytes = record.frame.bytes.whole();
         self.monitor.see(&Sighting {
             tap,
             number: self.seen,
             time: record.frame.end,
             direction: Some(record.direction),
-            bytes: &record.frame.bytes,
+            bytes: &bytes,
             line: None,
-            kept: record.frame.bytes.len(),
+            kept: bytes.len(),
             addressed: true,
             fcs_ok: record.frame.fcs_ok,
         });

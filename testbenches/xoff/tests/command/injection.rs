@@ -136,7 +136,8 @@ fn arrivals(scenario: &Scenario) -> Vec<(Vec<u8>, Time)> {
         let received = records
             .iter()
             .filter(|record| record.direction == Direction::Received);
-        arrivals.extend(received.map(|record| (record.frame.bytes.to_vec(), record.frame.end)));
+        arrivals
+            .extend(received.map(|record| (record.frame.bytes.whole().to_vec(), record.frame.end)));
     };
     simulation
         .run_until_observed(Time::ZERO + scenario.duration, observe)

@@ -231,7 +231,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
                 number: (records[side].len() + 1) as u64,
                 time: record.frame.end,
                 direction: Some(record.direction),
-                bytes: &record.frame.bytes,
+                bytes: &record.frame.bytes.whole(),
                 line: None,
                 kept: record.frame.bytes.len(),
                 addressed: true,
@@ -254,7 +254,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
 }
 
 fn parsed(record: &Record) -> ParsedFrame {
-    protocol::parse(&record.frame.bytes)
+    protocol::parse(&record.frame.bytes.whole())
 }
 
 /// The data packets among frames in one direction, each with its QP and PSN.
@@ -524,7 +524,7 @@ fn marks_on_a_part_of_the_packets_make_a_cnp_an_interval() {
             report.violations
         );
         let marked = (requests(&seen.records[1], Direction::Received).into_iter())
-            .filter(|(record, ..)| record.frame.bytes[15] & 3 == 3)
+            .filter(|(record, ..)| record.frame.bytes.headers()[15] & 3 == 3)
             .map(|(record, ..)| record.frame.end);
         let (mut expected, mut last, mut marks) = (0, None, 0);
         for at in marked {

@@ -508,7 +508,7 @@ name = "s"
         let end = Time::ZERO + scenario.duration;
         let see = |seen: &[Record]| records.extend_from_slice(seen);
         simulation.run_until_observed(end, see).unwrap();
-        let control = |record: &&Record| record.frame.bytes[12..14] == [0x88, 0x08];
+        let control = |record: &&Record| record.frame.bytes.headers()[12..14] == [0x88, 0x08];
         let pauses = records.iter().filter(control);
         let pauses: Vec<_> = pauses.map(|record| record.frame.end).collect();
         assert_eq!(pauses.len(), 40, "{nic:?}");

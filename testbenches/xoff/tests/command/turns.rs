@@ -56,7 +56,7 @@ fn delivered(scenario: &Scenario, nic: &NicKind) -> (Vec<f64>, Vec<u32>) {
     let mut see = |records: &[Record]| {
         for record in records {
             if record.direction == Direction::Sent && record.frame.start >= from {
-                let parsed = parse(&record.frame.bytes);
+                let parsed = parse(&record.frame.bytes.whole());
                 let bth = parsed.bth.filter(|_| parsed.verdict == Verdict::RoceV2);
                 let request = parsed.ext.is_none_or(|ext| ext.aeth.is_none());
                 sent.extend(bth.filter(|_| request).map(|bth| bth.dest_qp.get()));
@@ -198,7 +198,7 @@ fn run(mut scenario: Scenario, nic: &NicKind) -> ([u64; 4], BTreeMap<i32, u32>) 
         let ours = records
             .iter()
             .filter(|record| record.direction == Direction::Sent);
-        for psn in ours.filter_map(|record| Some(parse(&record.frame.bytes).bth?.psn)) {
+        for psn in ours.filter_map(|record| Some(parse(&record.frame.bytes.whole()).bth?.psn)) {
             let first = *first.get_or_insert(psn);
             *sent.entry(psn.ahead_of(first)).or_default() += 1;
         }

@@ -409,7 +409,8 @@ fn pfc_frame(class_enable: u16, quanta: u16, end: Time) -> Frame {
     Frame {
         bytes: control_frame(address(9).mac, |bytes| {
             pfc.emit(&mut Pfc::new_unchecked(bytes));
-        }),
+        })
+        .into(),
         fcs_ok: true,
         start: Time::ZERO,
         end,
@@ -459,7 +460,7 @@ fn requests_at_the_pins_become_pause_frames() {
         let told: Vec<_> = left
             .iter()
             .map(|frame| {
-                let pfc = PfcRepr::parse(&Pfc::new_checked(&frame.bytes[14..]).unwrap());
+                let pfc = PfcRepr::parse(&Pfc::new_checked(&frame.bytes.headers()[14..]).unwrap());
                 (frame.start, pfc.class_enable, pfc.timers[3])
             })
             .collect();
@@ -590,7 +591,7 @@ fn packets_from_the_bth_on_are_completed() {
     let seen: Vec<_> = left
         .iter()
         .map(|frame| {
-            let parsed = xoff_sim::protocol::parse(&frame.bytes);
+            let parsed = xoff_sim::protocol::parse(&frame.bytes.whole());
             let (eth, ip) = (parsed.eth.unwrap(), parsed.ip.unwrap());
             assert_eq!(
                 (parsed.icrc_ok, &parsed.payload[..]),
@@ -633,7 +634,7 @@ fn received_packets_are_checked_and_stripped() {
         (vec![0; 100].into(), 300_000),
     ] {
         host.receive(Frame {
-            bytes,
+            bytes: bytes.into(),
             ..pfc_frame(0, 0, Time::from_ps(end))
         });
     }

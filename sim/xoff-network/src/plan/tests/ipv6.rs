@@ -56,7 +56,7 @@ fn a_clos_network_of_ipv6_hosts() {
     let mut leafs = BTreeMap::<_, BTreeSet<NodeId>>::new();
     let see = |records: &[xoff_sim::kernel::Record]| {
         for record in records {
-            let headers = Headers::at(&record.frame.bytes).unwrap();
+            let headers = Headers::at(record.frame.bytes.headers()).unwrap();
             if headers.ether_type == EtherType::MAC_CONTROL {
                 continue;
             }

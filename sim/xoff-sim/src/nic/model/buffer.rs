@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{NEVER, latency};
 use crate::host::Host;
+use crate::host::payload::Payload;
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::nic::translation::unit::Resolving;
 use crate::nic::{BUFFERS, BufferParts};
@@ -37,7 +37,7 @@ pub(super) struct Waiting {
     pub(super) from: u64,
     pub(super) qp: u16,
     pub(super) received: Received,
-    pub(super) payload: Bytes,
+    pub(super) payload: Payload,
     pub(super) room: Room,
 }
 
@@ -71,11 +71,11 @@ impl Room {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Write {
     /// Of a payload to an address.
-    Whole(u64, Bytes),
+    Whole(u64, Payload),
     /// Of the bytes of a packet that is ahead of a missing one. They are in memory with the missing one.
     Ahead(usize),
     /// To an address of a payload that has crossed PCIe before.
-    Placed(u64, Bytes),
+    Placed(u64, Payload),
 }
 
 /// The work that remains after a step of the responder.
@@ -178,8 +178,12 @@ impl ReceiveBuffer {
             }
             _ => {
                 let write = self.jobs.front().and_then(|job| job.write.as_ref());
-                if let Some(Write::Whole(_, payload) | Write::Placed(_, payload)) = write {
-                    prefetch(payload);
+                if let Some(
+                    Write::Whole(_, Payload::Written(bytes))
+                    | Write::Placed(_, Payload::Written(bytes)),
+                ) = write
+                {
+                    prefetch(bytes);
                 }
             }
         }
@@ -331,7 +335,7 @@ impl ReceiveBuffer {
         if self.writing.is_none() {
             let crossing = match &self.jobs.front()?.write {
                 Some(Write::Whole(va, payload)) => {
-                    host.write(Cycles(now), *va, payload);
+                    host.write(Cycles(now), *va, payload.view());
                     Some(payload.len())
                 }
                 Some(Write::Ahead(bytes)) => {
@@ -339,7 +343,7 @@ impl ReceiveBuffer {
                     Some(*bytes)
                 }
                 Some(Write::Placed(va, payload)) => {
-                    host.place(Cycles(now), *va, payload);
+                    host.place(Cycles(now), *va, payload.view());
                     None
                 }
                 None => None,

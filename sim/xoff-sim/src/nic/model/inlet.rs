@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{NEVER, latency};
-use crate::kernel::Frame;
+use crate::frame::{Frame, FrameBytes};
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::mac::{ReceiveCounters, is_control};
 use crate::time::{ByteCount, Clock};
@@ -25,7 +24,7 @@ pub(super) struct Inlet {
     /// The same for a frame of MAC control.
     next_control: u64,
     /// Frames in the order in which they can be judged, each with the cycle.
-    frames: VecDeque<(u64, Bytes)>,
+    frames: VecDeque<(u64, FrameBytes)>,
     counters: ReceiveCounters,
 }
 
@@ -49,7 +48,7 @@ impl Inlet {
         }
         let edge = self.clock.edge_from(frame.end).0;
         let beats = (frame.bytes.len() as u64).div_ceil(self.data_bytes);
-        if is_control(&frame.bytes) {
+        if is_control(frame.bytes.headers()) {
             self.arrive_control(edge, beats, frame.bytes);
         } else {
             self.next_beat = edge.max(self.next_beat).max(self.next_control) + beats;
@@ -59,14 +58,14 @@ impl Inlet {
     }
 
     /// Takes a frame of MAC control, and delays what is still to come of the frames before it.
-    fn arrive_control(&mut self, edge: u64, beats: u64, frame: Bytes) {
+    fn arrive_control(&mut self, edge: u64, beats: u64, frame: FrameBytes) {
         let first = edge.max(self.next_control);
         self.next_control = first + beats;
         if self.next_beat > first {
             self.next_beat += beats;
             let delayed = first + latency::PARSE + latency::CLASSIFY;
             for (judged, frame) in &mut self.frames {
-                if *judged >= delayed && !is_control(frame) {
+                if *judged >= delayed && !is_control(frame.headers()) {
                     *judged += beats;
                 }
             }
@@ -81,13 +80,13 @@ impl Inlet {
         if let Some(entry) = self.frames.front() {
             match step {
                 0 => prefetch_one(entry),
-                _ => prefetch(&entry.1),
+                _ => prefetch(entry.1.headers()),
             }
         }
     }
 
     /// The next frame, for [`prefetch`](Self::prefetch) of what it is about.
-    pub(super) fn first(&self) -> Option<&Bytes> {
+    pub(super) fn first(&self) -> Option<&FrameBytes> {
         self.frames.front().map(|(_, frame)| frame)
     }
 
@@ -97,7 +96,7 @@ impl Inlet {
     }
 
     /// The next frame that can be judged at `now`.
-    pub(super) fn take(&mut self, now: u64) -> Option<Bytes> {
+    pub(super) fn take(&mut self, now: u64) -> Option<FrameBytes> {
         (self.next() <= now)
             .then(|| self.frames.pop_front())?
             .map(|(_, frame)| frame)
@@ -156,8 +155,8 @@ mod tests {
                     let number = beat.data.last();
                     let place = inlet.frames.iter().position(|(at, frame)| {
                         *at == cycle + stages
-                            && is_control(frame) == control
-                            && frame.first() == number
+                            && is_control(frame.headers()) == control
+                            && frame.headers().first() == number
                     });
                     prop_assert!(place.is_some(), "cycle {cycle}: {:?}", inlet.frames);
                     inlet.frames.remove(place.unwrap_or_default());

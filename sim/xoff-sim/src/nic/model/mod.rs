@@ -760,7 +760,7 @@ impl Node for ModelNic {
                 let qpn = self
                     .inlet
                     .first()
-                    .and_then(|frame| classify::probable_qpn(frame));
+                    .and_then(|frame| classify::probable_qpn(frame.headers()));
                 let qp = qpn.and_then(|qpn| qpn.checked_sub(self.config.settings.qpn_base));
                 if let Some(qp) = qp {
                     self.prefetch_requester(qp as usize);

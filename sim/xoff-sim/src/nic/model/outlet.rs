@@ -2,11 +2,10 @@
 
 use std::collections::VecDeque;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::latency;
-use crate::kernel::Frame;
+use crate::frame::{Frame, FrameBytes};
 use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::time::{Clock, Cycles, LineRate, Time};
 
@@ -40,7 +39,7 @@ impl Outlet {
         if let Some(frame) = self.leaving.front() {
             match step {
                 0 => prefetch_one(frame),
-                _ => prefetch(&frame.bytes),
+                _ => prefetch(frame.bytes.headers()),
             }
         }
     }
@@ -52,7 +51,7 @@ impl Outlet {
 
     /// Sends a frame selected at `now`. Its first beat is at the MAC `after` cycles later, and `payload` bytes have
     /// to be read for it.
-    pub(super) fn send(&mut self, now: u64, after: u64, bytes: Bytes, payload: usize) {
+    pub(super) fn send(&mut self, now: u64, after: u64, bytes: FrameBytes, payload: usize) {
         let at_mac = self.clock.edge(Cycles(now + after));
         let frame = Frame::sent(bytes, at_mac.max(self.line_free), self.rate);
         self.line_free = frame.line_free(self.rate);

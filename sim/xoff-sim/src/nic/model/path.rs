@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::classify::sum;
 use super::icrc::icrc_of;
+use crate::frame::FrameBytes;
+use crate::host::memory::Extent;
+use crate::host::payload::Payload;
 use crate::nic::QpSettings;
 use crate::protocol::gbn::{Request, Response};
 use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
@@ -47,11 +50,14 @@ pub(in crate::nic) enum SentAs {
 /// ICRC.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::nic) struct Draft {
+    /// All of it, or all up to the payload.
     bytes: Vec<u8>,
     /// Offset of the ICRC.
     end: usize,
     /// Bytes of payload.
     pub(super) payload: usize,
+    /// The payload, if it is not written.
+    content: Option<Extent>,
 }
 
 impl Draft {
@@ -62,11 +68,18 @@ impl Draft {
             bytes: Vec::new(),
             end: 0,
             payload: 0,
+            content: None,
         }
     }
 
+    /// What is written of it.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Length of the frame, without FCS.
+    pub(super) fn len(&self) -> usize {
+        (self.end + ICRC_BYTES).max(MIN_FRAME_BYTES)
     }
 }
 
@@ -138,15 +151,10 @@ impl Path {
         (self.head.len() + ext + padded + ICRC_BYTES).max(MIN_FRAME_BYTES)
     }
 
-    /// Drafts a request's frame; `fill` writes the payload.
-    pub(super) fn request(
-        &self,
-        request: &Request,
-        ecn_capable: bool,
-        fill: impl FnOnce(&mut [u8]),
-    ) -> Draft {
+    /// Drafts a request's frame.
+    pub(super) fn request(&self, request: &Request, payload: &Payload, ecn_capable: bool) -> Draft {
         let layout = request.opcode.layout().unwrap_or_default();
-        let mut draft = self.draft(request.opcode, layout.bytes(), request.payload_bytes.into());
+        let mut draft = self.draft(request.opcode, layout.bytes(), payload);
         let bth = self.bth();
         let bytes = &mut draft.bytes;
         bytes[bth + 1] |= u8::from(request.solicited) << 7;
@@ -174,39 +182,34 @@ impl Path {
             put(&request.swap_add.to_be_bytes());
             put(&request.compare.to_be_bytes());
         }
-        fill(&mut draft.bytes[at..at + draft.payload]);
         draft
     }
 
     /// Drafts the frame of an ACK or a NAK.
     pub(super) fn answer(&self, response: &Response) -> Draft {
-        let mut draft = self.answer_with(response, 0);
+        let mut draft = self.answer_with(response, &Payload::default());
         let bytes = &mut draft.bytes;
         let (dscp, pcp) = self.answers;
         self.mark(bytes, dscp << 2, pcp);
         draft
     }
 
-    /// Drafts the frame of a READ response or the response of an atomic; `fill` writes the payload.
+    /// Drafts the frame of a READ response or the response of an atomic.
     pub(super) fn response(
         &self,
         response: &Response,
-        payload: usize,
+        payload: &Payload,
         ecn_capable: bool,
-        fill: impl FnOnce(&mut [u8]),
     ) -> Draft {
         let mut draft = self.answer_with(response, payload);
         if ecn_capable {
             self.traffic_class(&mut draft.bytes, |class| class | ECT_0);
         }
-        let layout = response.opcode.layout().unwrap_or_default();
-        let at = self.head.len() + layout.bytes();
-        fill(&mut draft.bytes[at..at + payload]);
         draft
     }
 
     /// Drafts the headers of an answer.
-    fn answer_with(&self, response: &Response, payload: usize) -> Draft {
+    fn answer_with(&self, response: &Response, payload: &Payload) -> Draft {
         let layout = response.opcode.layout().unwrap_or_default();
         let mut draft = self.draft(response.opcode, layout.bytes(), payload);
         let at = self.bth() + BthRepr::LEN;
@@ -224,7 +227,7 @@ impl Path {
 
     /// Drafts a CNP.
     pub(super) fn cnp(&self, dscp: u8, pcp: u8) -> Draft {
-        let mut draft = self.draft(Opcode::CNP, CnpRepr::LEN, 0);
+        let mut draft = self.draft(Opcode::CNP, CnpRepr::LEN, &Payload::default());
         let bth = self.bth();
         // Sets BECN.
         draft.bytes[bth + 4] = 0x40;
@@ -244,9 +247,10 @@ impl Path {
     /// Drafts the frame of a packet that is given from its BTH to its last pad byte: at least a BTH, and a multiple of
     /// 4 bytes that fits in the 16-bit lengths.
     pub(in crate::nic) fn packet(&self, packet: &[u8], sent_as: SentAs) -> Draft {
-        let mut draft = self.draft(Opcode::default(), 0, packet.len() - BthRepr::LEN);
+        let behind = Bytes::copy_from_slice(&packet[BthRepr::LEN..]);
+        let mut draft = self.draft(Opcode::default(), 0, &behind.into());
         let bth = self.bth();
-        draft.bytes[bth..bth + packet.len()].copy_from_slice(packet);
+        draft.bytes[bth..bth + BthRepr::LEN].copy_from_slice(&packet[..BthRepr::LEN]);
         let bytes = &mut draft.bytes;
         match sent_as {
             SentAs::Request { ecn_capable: true } => {
@@ -259,12 +263,25 @@ impl Path {
         draft
     }
 
-    fn draft(&self, opcode: Opcode, ext: usize, payload: usize) -> Draft {
-        let padded = payload.next_multiple_of(4);
-        let end = self.head.len() + ext + padded;
-        let mut bytes = Vec::with_capacity((end + ICRC_BYTES).max(MIN_FRAME_BYTES));
+    /// Drafts a packet with so many bytes of extension headers, which are left out.
+    fn draft(&self, opcode: Opcode, ext: usize, payload: &Payload) -> Draft {
+        let padded = payload.len().next_multiple_of(4);
+        let headers = self.head.len() + ext;
+        let end = headers + padded;
+        let content = match payload {
+            Payload::Content(extent) if extent.len() >= FrameBytes::CONTENT_MIN => Some(*extent),
+            _ => None,
+        };
+        let written = match content {
+            Some(_) => headers,
+            None => (end + ICRC_BYTES).max(MIN_FRAME_BYTES),
+        };
+        let mut bytes = Vec::with_capacity(written);
         bytes.extend_from_slice(&self.head);
-        bytes.resize((end + ICRC_BYTES).max(MIN_FRAME_BYTES), 0);
+        bytes.resize(written, 0);
+        if content.is_none() {
+            payload.read(&mut bytes[headers..headers + payload.len()]);
+        }
         let bth = self.bth();
         let udp = bth - UdpRepr::LEN;
         let datagram = (end + ICRC_BYTES - udp) as u16;
@@ -277,11 +294,12 @@ impl Path {
             bytes[ip + 2..ip + 4].copy_from_slice(&total.to_be_bytes());
         }
         bytes[bth] = opcode.0;
-        bytes[bth + 1] = ((padded - payload) as u8) << 4;
+        bytes[bth + 1] = ((padded - payload.len()) as u8) << 4;
         Draft {
             bytes,
             end,
-            payload,
+            payload: payload.len(),
+            content,
         }
     }
 
@@ -297,8 +315,13 @@ impl Path {
     }
 
     /// Completes a frame for transmission. `id` counts the port's frames with an IPv4 header.
-    pub(in crate::nic) fn finish(&self, draft: Draft, id: &mut u16) -> Bytes {
-        let Draft { mut bytes, end, .. } = draft;
+    pub(in crate::nic) fn finish(&self, draft: Draft, id: &mut u16) -> FrameBytes {
+        let Draft {
+            mut bytes,
+            end,
+            content,
+            ..
+        } = draft;
         if !self.ipv6 {
             let header = &mut bytes[self.network..self.network + Ipv4Repr::LEN];
             header[4..6].copy_from_slice(&id.to_be_bytes());
@@ -306,6 +329,9 @@ impl Path {
             let checksum = !sum(header);
             header[10..12].copy_from_slice(&checksum.to_be_bytes());
             *id = id.wrapping_add(1);
+        }
+        if let Some(content) = content {
+            return FrameBytes::of(bytes.into(), content);
         }
         let icrc = icrc_of(self.ipv6, &bytes[self.network..end]);
         bytes[end..end + ICRC_BYTES].copy_from_slice(&icrc);

@@ -1,11 +1,11 @@
 //! Processing of received frames.
 
-use bytes::Bytes;
-
 use super::buffer::{Job, Received, Room, Waiting, Write};
 use super::classify::{Addressed, Classified, look};
 use super::slots::{Granted, Slot};
 use super::{ModelNic, latency};
+use crate::frame::FrameBytes;
+use crate::host::payload::Payload;
 use crate::nic::congestion::Acknowledged;
 use crate::nic::qp::pkeys_match;
 use crate::nic_registers as reg;
@@ -22,7 +22,7 @@ use crate::wire::{AethRepr, Psn, Syndrome};
 
 impl ModelNic {
     /// Looks up the QP of a frame and decides what becomes of the frame.
-    pub(super) fn judge(&mut self, now: u64, frame: &Bytes) {
+    pub(super) fn judge(&mut self, now: u64, frame: &FrameBytes) {
         self.count(reg::FRAMES_IN);
         self.counters.add(reg::BYTES_IN, frame.len() as u64);
         let register = match look(frame, self.config.settings.mac) {
@@ -50,7 +50,7 @@ impl ModelNic {
                 Err(register) => register,
                 Ok(qp) if self.is_in_order(qp) => {
                     let received = Received::Answer(psn, syndrome);
-                    return self.put(now, (qp, &to), received, Bytes::new(), frame.len());
+                    return self.put(now, (qp, &to), received, Payload::default(), frame.len());
                 }
                 Ok(qp) => {
                     if syndrome == Syndrome::PSN_SEQUENCE_ERROR {
@@ -89,7 +89,7 @@ impl ModelNic {
         now: u64,
         (qp, to): (u16, &Addressed),
         received: Received,
-        payload: Bytes,
+        payload: Payload,
         bytes: usize,
     ) {
         // A CE mark takes effect when its packet arrives, whatever becomes of the packet.

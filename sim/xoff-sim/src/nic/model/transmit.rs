@@ -4,7 +4,7 @@ use super::answers::Answer;
 use super::slots::{Granted, Slot};
 use super::translating::Unread;
 use super::{ModelNic, NEVER, latency};
-use crate::kernel::frame::{FCS_BYTES, wire_bytes};
+use crate::frame::{FCS_BYTES, FrameBytes, wire_bytes};
 use crate::nic_registers as reg;
 use crate::protocol::gbn::responder::answered::Asked;
 use crate::protocol::gbn::{Refusal, RequesterEvent, ResponderEvent, mtu_bytes};
@@ -52,15 +52,12 @@ impl ModelNic {
                 timers,
             }),
         };
-        let bytes = frame
-            .build()
-            .expect("untagged and to the right address")
-            .into();
+        let bytes = frame.build().expect("untagged and to the right address");
         self.count(reg::PFC_OUT);
-        self.put_out(now, latency::SELECT_PFC, bytes, 0);
+        self.put_out(now, latency::SELECT_PFC, bytes.into(), 0);
     }
 
-    fn put_out(&mut self, now: u64, after: u64, bytes: bytes::Bytes, payload: usize) {
+    fn put_out(&mut self, now: u64, after: u64, bytes: FrameBytes, payload: usize) {
         self.count(reg::FRAMES_OUT);
         self.counters.add(reg::BYTES_OUT, bytes.len() as u64);
         self.outlet.send(now, after, bytes, payload);
@@ -129,11 +126,10 @@ impl ModelNic {
             return 0;
         }
         let paced = self.pacing.is_some();
-        let draft = (open.path).response(&data.response, data.bytes.into(), paced, |payload| {
-            self.host.read_memory(data.va, payload);
-        });
+        let payload = self.host.payload(data.va, data.bytes);
+        let draft = (open.path).response(&data.response, &payload, paced);
         let class = open.class;
-        let bytes = wire_bytes(draft.bytes().len() as u64 + FCS_BYTES);
+        let bytes = wire_bytes(draft.len() as u64 + FCS_BYTES);
         if let Some(pacing) = &mut self.pacing {
             pacing.sent(qp, class, bytes as u16, now);
         }
@@ -313,9 +309,8 @@ impl ModelNic {
         if let Some(responses) = &mut self.responses {
             responses.granted(false, size, both);
         }
-        let draft = qp.path.request(&request, paced, |payload| {
-            self.host.read_memory(request.local_va, payload);
-        });
+        let payload = self.host.payload(request.local_va, request.payload_bytes);
+        let draft = qp.path.request(&request, &payload, paced);
         let class = qp.class;
         let slot = Slot {
             qp: index,

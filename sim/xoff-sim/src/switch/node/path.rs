@@ -1,13 +1,12 @@
 //! The path of a frame through the switch, from its arrival to an egress queue, or to a drop.
 
-use bytes::{Bytes, BytesMut};
-
 use super::super::egress::{Charge, Queued};
 use super::super::forwarding::Verdict;
 use super::super::{DropReason, MarkAt};
 use super::Switch;
+use crate::frame::{Frame, FrameBytes};
 use crate::headers::{Headers, rewrite};
-use crate::kernel::{Frame, PortId};
+use crate::kernel::PortId;
 use crate::mac::pause_receiver::Control;
 use crate::time::Time;
 use crate::wire::{
@@ -44,7 +43,7 @@ impl Switch {
         } else {
             None
         };
-        let headers = match (broken, Headers::at(&frame.bytes)) {
+        let headers = match (broken, Headers::at(frame.bytes.headers())) {
             (None, Some(headers)) => headers,
             (reason, _) => {
                 self.ports[usize::from(port.0)].counters.received[0].count(size);
@@ -76,7 +75,7 @@ impl Switch {
         counters.copies += passed.len() as u64 - 1;
         for frame in passed {
             // A fault rule may have changed the frame.
-            match Headers::at(&frame.bytes) {
+            match Headers::at(frame.bytes.headers()) {
                 Some(headers) => self.forward(now, port, priority, frame, &headers),
                 None => self.drop(port, priority, DropReason::Runt),
             }
@@ -86,7 +85,7 @@ impl Switch {
     fn control(&mut self, now: Time, port: PortId, dst: MacAddr, frame: &Frame) {
         let own = self.config.ports[usize::from(port.0)].mac;
         let receiver = &mut self.ports[usize::from(port.0)];
-        let control = &frame.bytes[EthernetRepr::LEN..];
+        let control = &frame.bytes.headers()[EthernetRepr::LEN..];
         // PAUSE may also be sent to the port's own address (IEEE 802.3 annex 31B).
         let pause = control.starts_with(&CONTROL_PAUSE.to_be_bytes());
         if dst != MacAddr::CONTROL && !(pause && dst == own) {
@@ -299,45 +298,48 @@ impl Switch {
     /// it came from, with the tag of a trunk, and marked CE.
     fn rewrite(
         &self,
-        bytes: Bytes,
+        bytes: FrameBytes,
         headers: &Headers,
         out: PortId,
         priority: u8,
         exit: Exit,
         mark: bool,
-    ) -> Bytes {
+    ) -> FrameBytes {
         let Some(mut ip) = headers.ip.filter(|_| exit.routed || mark) else {
             return bytes;
         };
-        let mut bytes = mutable(bytes);
-        if exit.routed {
-            rewrite::decrement_ttl(&mut bytes, &ip);
-            ip.ttl -= 1;
-        }
-        if mark {
-            rewrite::mark_ce(&mut bytes, &ip);
-        }
-        if let Some(dst) = exit.dst {
-            let mut eth = Ethernet::new_unchecked(&mut bytes[..]);
-            eth.set_dst(dst);
-            eth.set_src(self.config.ports[usize::from(out.0)].mac);
-        }
-        let vid = self.config.ports[usize::from(out.0)].trunk;
-        if exit.routed && (headers.tag.is_some() || vid.is_some()) {
+        let out = &self.config.ports[usize::from(out.0)];
+        let bytes = bytes.edited(|mut bytes| {
+            if exit.routed {
+                rewrite::decrement_ttl(&mut bytes, &ip);
+                ip.ttl -= 1;
+            }
+            if mark {
+                rewrite::mark_ce(&mut bytes, &ip);
+            }
+            if let Some(dst) = exit.dst {
+                let mut eth = Ethernet::new_unchecked(&mut bytes[..]);
+                eth.set_dst(dst);
+                eth.set_src(out.mac);
+            }
+            let vid = out.trunk;
+            if !exit.routed || (headers.tag.is_none() && vid.is_none()) {
+                return bytes;
+            }
             let tag = vid.map(|vid| Tci {
                 pcp: priority,
                 dei: false,
                 vid,
             });
-            bytes = rewrite::retag(&bytes, &ip, tag);
-        }
-        bytes.freeze()
+            rewrite::retag(&bytes, &ip, tag)
+        });
+        bytes.padded()
     }
 }
 
 /// A frame marked CE, if it can be marked and is not yet. Counts it then.
-pub(super) fn marked(bytes: Bytes, count: &mut u64) -> Bytes {
-    let ip = Headers::at(&bytes).and_then(|headers| headers.ip);
+pub(super) fn marked(bytes: FrameBytes, count: &mut u64) -> FrameBytes {
+    let ip = Headers::at(bytes.headers()).and_then(|headers| headers.ip);
     let markable = |ip: &crate::headers::IpFields| {
         rewrite::ecn_capable(ip.traffic_class) && !rewrite::is_ce(ip.traffic_class)
     };
@@ -345,14 +347,8 @@ pub(super) fn marked(bytes: Bytes, count: &mut u64) -> Bytes {
         return bytes;
     };
     *count += 1;
-    let mut bytes = mutable(bytes);
-    rewrite::mark_ce(&mut bytes, &ip);
-    bytes.freeze()
-}
-
-/// The bytes for changes in place; copied if something else holds them too.
-fn mutable(bytes: Bytes) -> BytesMut {
-    bytes
-        .try_into_mut()
-        .unwrap_or_else(|shared| BytesMut::from(&shared[..]))
+    bytes.edited(|mut bytes| {
+        rewrite::mark_ce(&mut bytes, &ip);
+        bytes
+    })
 }

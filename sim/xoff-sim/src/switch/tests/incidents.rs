@@ -123,7 +123,7 @@ fn at_dequeue_a_packet_is_marked_by_what_waits_behind_it() {
     network.run_until(us(200), |_| ());
     let received = &source(&network, 2).received;
     let ce = |frame: &crate::kernel::Frame| {
-        let ip = Headers::at(&frame.bytes).unwrap().ip.unwrap();
+        let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
         rewrite::is_ce(ip.traffic_class)
     };
     // Of 61 packets, the first one leaves 60 behind it, the tenth 51.
@@ -166,7 +166,7 @@ fn tags_end_at_routed_hops_and_trunks_give_their_own() {
         assert_eq!(received.len(), 1);
         let port = switch(&network).counters(PortId(0));
         assert_eq!(port.dropped_for(DropReason::Untagged), 1);
-        let headers = Headers::at(&received[0].bytes).unwrap();
+        let headers = Headers::at(received[0].bytes.headers()).unwrap();
         assert_eq!(headers.tag, tag);
         assert_eq!(headers.bth, Headers::at(&frame).unwrap().bth);
         let tag_bytes = if trunk.is_some() { 4 } else { 0 };

@@ -192,7 +192,7 @@ fn storm(seed: u64, windows: u64) -> Result<(Vec<(PortId, Frame)>, Switch), Stri
             let (bytes, fcs_ok) = any_frame(&mut draws, ports);
             let frame = Frame {
                 fcs_ok,
-                ..Frame::sent(bytes, at, LineRate::G40)
+                ..Frame::sent(bytes.into(), at, LineRate::G40)
             };
             at = frame.line_free(LineRate::G40);
             let port = PortId(port as u16);

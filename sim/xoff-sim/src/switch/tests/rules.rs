@@ -19,13 +19,13 @@ fn a_routed_frame_has_a_hop_less_new_addresses_and_a_right_checksum() {
     network.run_until(us(5), |_| ());
     let received = &source(&network, 2).received;
     assert_eq!(received.len(), 1);
-    let headers = Headers::at(&received[0].bytes).unwrap();
+    let headers = Headers::at(received[0].bytes.headers()).unwrap();
     assert_eq!(headers.dst, host_mac(2));
     assert_eq!(headers.src.to_string(), "02:00:00:00:00:fe");
     let ip = headers.ip.unwrap();
     assert_eq!(ip.ttl, 63);
     assert!(
-        Ipv4::new_checked(&received[0].bytes[ip.offset..])
+        Ipv4::new_checked(&received[0].bytes.headers()[ip.offset..])
             .unwrap()
             .checksum_ok()
     );
@@ -69,7 +69,9 @@ fn a_pause_frame_goes_ahead_of_all_but_behind_the_frame_on_the_wire() {
         .collect();
     let pause = sent
         .iter()
-        .position(|frame| Headers::at(&frame.bytes).unwrap().ether_type == EtherType::MAC_CONTROL)
+        .position(|frame| {
+            Headers::at(frame.bytes.headers()).unwrap().ether_type == EtherType::MAC_CONTROL
+        })
         .unwrap();
     assert!(0 < pause && pause < sent.len() - 1);
     assert!(sent[pause - 1].start <= asked && asked < sent[pause].start);
@@ -87,7 +89,7 @@ fn a_paused_priority_waits_and_others_go_on() {
     network.run_until(us(40), |_| ());
     let received = &source(&network, 2).received;
     let psn = |i: usize| {
-        Headers::at(&received[i].bytes)
+        Headers::at(received[i].bytes.headers())
             .unwrap()
             .bth
             .unwrap()
@@ -146,10 +148,10 @@ fn marks_those_that_can_be_marked_when_the_queue_is_long() {
     assert_eq!(received.len(), 200);
     let (mut marked, mut last_unmarked) = (0, 0);
     for frame in received {
-        let headers = Headers::at(&frame.bytes).unwrap();
+        let headers = Headers::at(frame.bytes.headers()).unwrap();
         let ip = headers.ip.unwrap();
         assert!(
-            Ipv4::new_checked(&frame.bytes[ip.offset..])
+            Ipv4::new_checked(&frame.bytes.headers()[ip.offset..])
                 .unwrap()
                 .checksum_ok()
         );

@@ -33,7 +33,7 @@ fn paced(from: u8, class: u8, every: u64, count: u32) -> Source {
 fn starts(network: &Network<Either>, class: u8) -> Vec<Time> {
     let received = source(network, 2).received.iter();
     let of_class = received.filter(|frame| {
-        let ip = Headers::at(&frame.bytes).unwrap().ip.unwrap();
+        let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
         ip.traffic_class >> 5 == class
     });
     of_class
@@ -169,7 +169,7 @@ fn packets_are_marked_with_the_probability_of_the_queue_they_see() {
         let received = &source(&network, 2).received;
         assert_eq!(received.len() as u64, PACKETS);
         for (frame, marked) in received.iter().zip(&mut marked) {
-            let ip = Headers::at(&frame.bytes).unwrap().ip.unwrap();
+            let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
             *marked += u64::from(rewrite::is_ce(ip.traffic_class));
         }
     }
@@ -213,7 +213,7 @@ fn packets_that_come_marked_are_not_counted() {
         network.run_until(us(80), |_| ());
         let received = source(&network, 2).received.iter();
         let ce = received.filter(|frame| {
-            let ip = Headers::at(&frame.bytes).unwrap().ip.unwrap();
+            let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
             rewrite::is_ce(ip.traffic_class)
         });
         // At dequeue nothing waits behind the last one.

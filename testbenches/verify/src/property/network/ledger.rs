@@ -50,7 +50,7 @@ impl Ledger {
         self.frames += place as u64;
         let port = self.ports.entry((record.node, record.port)).or_default();
         port.frames[place] += 1;
-        let headers = Headers::at(&record.frame.bytes);
+        let headers = Headers::at(record.frame.bytes.headers());
         let data = headers.filter(|headers| headers.ether_type != EtherType::MAC_CONTROL);
         if let Some(headers) = data {
             // DSCP / 8.

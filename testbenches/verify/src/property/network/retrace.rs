@@ -183,7 +183,7 @@ impl Recording for Recorder {
             record.frame.start.as_ps() / 1_000,
             self.names[record.node.0 as usize],
             record.port.0,
-            in_a_line(&protocol::parse(&record.frame.bytes))
+            in_a_line(&protocol::parse(&record.frame.bytes.whole()))
         ));
     }
 }

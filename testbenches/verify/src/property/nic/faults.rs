@@ -142,11 +142,11 @@ impl Faults {
             seen(Fate::Passes);
             // The frame goes directly from port to port, so the path can only lose it.
             self.arrived[1 - from].count(1, sent.bytes.len());
-            return vec![(Duration::ZERO, sent.bytes.to_vec())];
+            return vec![(Duration::ZERO, sent.bytes.whole().to_vec())];
         }
         let (flip, twice, mark) = (chance(flips), chance(doubles), chance(marks));
         let delays = [chance(late), chance(late)];
-        let mut bytes = sent.bytes.to_vec();
+        let mut bytes = sent.bytes.whole().to_vec();
         // No draw where there is none, so that kept cases stay the same.
         if forged > 0 && chance(forged) {
             forge(&mut bytes, frame);

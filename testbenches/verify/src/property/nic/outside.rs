@@ -100,10 +100,14 @@ impl Outside {
     pub fn see(&mut self, pair: &Pair, qpn: impl Fn(usize, u16) -> u32) {
         let [sent, arrived] = self.frames;
         for (side, frame, _) in &pair.frames[sent..] {
-            self.tell(frame.start, *side, What::Sent(frame.bytes.to_vec()));
+            self.tell(frame.start, *side, What::Sent(frame.bytes.whole().to_vec()));
         }
         for (side, frame) in &pair.arrivals[arrived..] {
-            self.tell(frame.end, *side, What::Arrived(frame.bytes.to_vec()));
+            self.tell(
+                frame.end,
+                *side,
+                What::Arrived(frame.bytes.whole().to_vec()),
+            );
         }
         self.frames = [pair.frames.len(), pair.arrivals.len()];
         let now = pair.time();

@@ -4,7 +4,6 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use xoff_cosim::network::page_tables::PageTables;
 use xoff_cosim::network::{Driver as _, RtlHost, RtlHostConfig, XoffNic};
@@ -523,7 +522,7 @@ impl Pair {
     /// As [`Pair::new`], and an error for an invalid frame.
     pub fn step(&mut self, wire: &mut Wire<'_>) -> Result<(), UnitError> {
         self.step_over(1, &mut |side, frame, parsed| {
-            let mut bytes = frame.bytes.to_vec();
+            let mut bytes = frame.bytes.whole().to_vec();
             match wire(side, &mut bytes, parsed) {
                 true => vec![(Duration::ZERO, bytes)],
                 false => vec![],
@@ -547,11 +546,11 @@ impl Pair {
                 end: at(arrived.end),
                 ..arrived
             };
-            let parsed = whole(&frame.bytes).map_err(|what| self.broken(what))?;
+            let parsed = whole(&frame.bytes.whole()).map_err(|what| self.broken(what))?;
             for (late, bytes) in path(side, &frame, &parsed) {
                 let end = (arrived.end + PATH + late).max(now);
                 let frame = Frame {
-                    bytes: Bytes::from(bytes),
+                    bytes: bytes.into(),
                     end,
                     ..arrived
                 };

@@ -75,7 +75,7 @@ impl Watch {
         let seen = Seen {
             side,
             direction,
-            bytes: frame.bytes.clone(),
+            bytes: frame.bytes.whole(),
         };
         self.pending.insert((frame.end, self.number), seen);
         self.number += 1;

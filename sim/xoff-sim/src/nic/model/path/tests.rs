@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 
+use super::super::classify::look;
 use super::*;
 use crate::nic::Address;
 use crate::protocol::gbn::{RequesterConfig, ResponderConfig, WorkKind};
@@ -71,7 +72,7 @@ fn packet(descriptor: Descriptor, qp: &QpSettings) -> Result<RocePacket, TestCas
 proptest! {
     #[test]
     fn requests(qp in settings(), kind in 0u8..5, first: bool, last: bool, psn in 0u32..1 << 24, ack_req: bool, solicited: bool,
-        payload in 0usize..300, va: u64, rkey: u32, dma_len: u32, imm: u32, ecn: bool, id: u16) {
+        payload in 0usize..300, va: u64, rkey: u32, dma_len: u32, imm: u32, ecn: bool, id: u16, named: bool) {
         let path = Path::new(&qp).unwrap();
         let request = Request {
             opcode: WorkKind(kind).opcode(first, last),
@@ -85,15 +86,22 @@ proptest! {
             imm,
             ..Request::default()
         };
-        let draft = path.request(&request, ecn, |bytes| bytes.copy_from_slice(&pattern(7, payload)));
-        prop_assert_eq!(path.request_bytes(&request), draft.bytes.len());
+        let data = match Extent::new(va, payload as u16).filter(|_| named) {
+            Some(extent) => Payload::Content(extent),
+            None => Bytes::from(pattern(7, payload)).into(),
+        };
+        let draft = path.request(&request, &data, ecn);
+        prop_assert_eq!(path.request_bytes(&request), draft.len());
         let mut next = id;
         let frame = path.finish(draft, &mut next);
         prop_assert_eq!(next, if qp.own.ip.is_ipv4() { id.wrapping_add(1) } else { id });
-        let packet = packet(rebuilt(&frame, Verdict::RoceV2)?, &qp)?;
+        prop_assert_eq!(frame.content().is_some(), named && payload >= FrameBytes::CONTENT_MIN);
+        let whole = frame.whole();
+        prop_assert_eq!(look(&frame, qp.peer.mac), look(&whole.clone().into(), qp.peer.mac));
+        let packet = packet(rebuilt(&whole, Verdict::RoceV2)?, &qp)?;
         prop_assert_eq!(packet.ip.traffic_class, qp.dscp << 2 | if ecn { 2 } else { 0 });
         prop_assert_eq!((packet.ip.id, packet.ip.flags), if qp.own.ip.is_ipv4() { (id, 2) } else { (0, 0) });
-        prop_assert_eq!(&packet.payload, &pattern(7, payload));
+        prop_assert_eq!(&packet.payload, &data.bytes());
         let bth = packet.bth;
         prop_assert_eq!((bth.opcode, bth.psn, bth.ack_req, bth.solicited), (request.opcode, request.psn, ack_req, solicited));
         prop_assert!(!bth.becn && !bth.fecn && !bth.mig_req);
@@ -125,13 +133,13 @@ proptest! {
         };
         let own = qp.tags.first().map_or(0, |outer| (outer >> 13) as u8);
         let marked = with_pcp(qp.answer_pcp.unwrap_or(own));
-        let answer = packet(rebuilt(&frame, Verdict::RoceV2)?, &marked)?;
+        let answer = packet(rebuilt(&frame.whole(), Verdict::RoceV2)?, &marked)?;
         let aeth = answer.ext.aeth.unwrap();
         prop_assert_eq!((answer.bth.psn, aeth.syndrome, aeth.msn), (response.psn, response.syndrome, response.msn));
         prop_assert_eq!(answer.ip.traffic_class, qp.answer_dscp.unwrap_or(qp.dscp) << 2);
         let frame = path.finish(path.cnp(dscp, pcp), &mut id.clone());
         // In a CNP, the PCP of the outer tag is that set for CNPs.
-        let cnp = packet(rebuilt(&frame, Verdict::Cnp)?, &with_pcp(pcp))?;
+        let cnp = packet(rebuilt(&frame.whole(), Verdict::Cnp)?, &with_pcp(pcp))?;
         prop_assert_eq!(cnp.ip.traffic_class, dscp << 2 | 2);
         prop_assert!(cnp.bth.becn);
         prop_assert_eq!(cnp.bth.psn.get(), 0);

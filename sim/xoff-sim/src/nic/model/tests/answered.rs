@@ -53,8 +53,9 @@ impl Bench {
         us: u64,
     ) -> Vec<(Opcode, i32, Option<Syndrome>, Vec<u8>)> {
         let path = path::Path::new(&qp(1, 2, 0)).unwrap();
-        let draft = path.request(request, false, |bytes| bytes.fill(payload));
-        let bytes: Bytes = path.finish(draft, &mut 5);
+        let payload = Bytes::from(vec![payload; request.payload_bytes.into()]);
+        let draft = path.request(request, &payload.into(), false);
+        let bytes = path.finish(draft, &mut 5);
         let frame = Frame::sent(bytes, self.now, LineRate::G40);
         let mut inbox = VecDeque::from([Arrival::new(PortId(0), frame)]);
         self.run(&mut inbox, us)
@@ -71,7 +72,7 @@ impl Bench {
             .advance(until, &mut Arrivals::new(inbox, until), &mut out);
         self.now = until;
         let answer = |(_, frame): (PortId, Frame)| {
-            let parsed = parse(&frame.bytes);
+            let parsed = parse(&frame.bytes.whole());
             assert_eq!(parsed.icrc_ok, Some(true));
             let (bth, ext) = (parsed.bth.unwrap(), parsed.ext.unwrap());
             let ahead = bth.psn.ahead_of(Psn::wrapping(FIRST_PSN));

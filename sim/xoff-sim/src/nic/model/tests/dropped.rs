@@ -40,7 +40,7 @@ impl Alone {
 
     /// Feeds a frame now. Returns what is sent in the time after it.
     fn feed(&mut self, bytes: Bytes) -> Vec<Frame> {
-        let frame = Frame::sent(bytes, self.now, LineRate::G40);
+        let frame = Frame::sent(bytes.into(), self.now, LineRate::G40);
         let end = frame.line_free(LineRate::G40);
         self.run(Some(frame), end)
     }
@@ -89,8 +89,9 @@ fn request(payload_bytes: u16) -> Vec<u8> {
         ack_req: true,
         ..Default::default()
     };
-    let draft = path.request(&request, true, |bytes| bytes.fill(7));
-    path.finish(draft, &mut 5).to_vec()
+    let payload = Bytes::from(vec![7; request.payload_bytes.into()]);
+    let draft = path.request(&request, &payload.into(), true);
+    path.finish(draft, &mut 5).whole().to_vec()
 }
 
 /// A SEND to QP 0 with a tag.

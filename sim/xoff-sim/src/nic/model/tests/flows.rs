@@ -82,7 +82,7 @@ fn check(mut network: Network<ModelNic>) {
     finish(&mut network, us(10_000), |records| {
         for record in records {
             frames += 1;
-            let parsed = parse(&record.frame.bytes);
+            let parsed = parse(&record.frame.bytes.whole());
             assert_eq!(
                 (parsed.verdict, parsed.icrc_ok),
                 (Verdict::RoceV2, Some(true))

@@ -65,7 +65,11 @@ fn go_back_n_loses_what_a_round_trip_holds() {
             .iter()
             .filter(|record| record.direction == Direction::Received)
         {
-            let psn = Headers::at(&record.frame.bytes).unwrap().bth.unwrap().psn;
+            let psn = Headers::at(record.frame.bytes.headers())
+                .unwrap()
+                .bth
+                .unwrap()
+                .psn;
             if std::mem::take(&mut first) {
                 expected = psn;
             }

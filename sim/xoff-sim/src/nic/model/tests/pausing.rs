@@ -103,7 +103,11 @@ fn pauses_are_obeyed_in_time_at_every_rate() {
                 };
                 pfc.emit(&mut Pfc::new_unchecked(control));
             });
-            Frame::sent(bytes, Time::from_ps(20_000_000 + 7_300_003 * number), rate)
+            Frame::sent(
+                bytes.into(),
+                Time::from_ps(20_000_000 + 7_300_003 * number),
+                rate,
+            )
         };
         network.inject(B, PortId(0), (0..100).map(pause));
         network.tap(A, PortId(0), true);
@@ -113,7 +117,7 @@ fn pauses_are_obeyed_in_time_at_every_rate() {
         let (mut stopped, mut latest) = (0, Duration::ZERO);
         for record in &records {
             let frame = &record.frame;
-            if frame.bytes[12..14] == [0x88, 0x08] {
+            if frame.bytes.headers()[12..14] == [0x88, 0x08] {
                 pause = Some((frame.end, frame.end + rate.time_of_quanta(100)));
             } else if record.direction == Direction::Sent
                 && let Some((since, until)) = pause
@@ -142,7 +146,7 @@ fn a_paused_class_starts_no_frame_and_goes_on_when_told() {
     let mut records = Vec::new();
     network.run_until(us(500), |seen| records.extend_from_slice(seen));
     for record in &records {
-        let bytes = &record.frame.bytes;
+        let bytes = record.frame.bytes.headers();
         if record.direction == Direction::Received {
             if bytes[12..14] != [0x88, 0x08] {
                 continue;
@@ -307,7 +311,7 @@ fn two_paused_classes_leave_the_third_the_wire() {
         };
         pfc.emit(&mut Pfc::new_unchecked(control));
     });
-    let pause = Frame::sent(bytes, us(20), LineRate::G40);
+    let pause = Frame::sent(bytes.into(), us(20), LineRate::G40);
     network.inject(B, PortId(0), [pause]);
     network.tap(A, PortId(0), true);
     let mut records: Vec<Record> = Vec::new();
@@ -316,7 +320,12 @@ fn two_paused_classes_leave_the_third_the_wire() {
         let sent = records.iter().filter(move |record| {
             record.direction == Direction::Sent && record.frame.start >= from
         });
-        let dscps = sent.map(|record| (record.frame.bytes[15] >> 2, record.frame.wire_bytes()));
+        let dscps = sent.map(|record| {
+            (
+                record.frame.bytes.headers()[15] >> 2,
+                record.frame.wire_bytes(),
+            )
+        });
         dscps.collect::<Vec<_>>()
     };
     let before: std::collections::BTreeSet<_> = sent(us(0)).iter().map(|(dscp, _)| *dscp).collect();

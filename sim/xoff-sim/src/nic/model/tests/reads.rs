@@ -163,7 +163,7 @@ fn empty_reads_come_at_their_number_a_round_trip() {
 fn sent(records: &[Record], from: NodeId, opcodes: &[Opcode], first: u32) -> Vec<i32> {
     let seen = |record: &&Record| record.node == from && record.direction == Direction::Sent;
     let psn = |record: &Record| {
-        let bth = Headers::at(&record.frame.bytes)?.bth?;
+        let bth = Headers::at(record.frame.bytes.headers())?.bth?;
         let ahead = bth.psn.ahead_of(Psn::wrapping(first));
         opcodes.contains(&bth.opcode).then_some(ahead)
     };

@@ -30,7 +30,7 @@ struct Seen {
 
 impl Seen {
     fn see(&mut self, record: &Record) {
-        let frame = parse(&record.frame.bytes);
+        let frame = parse(&record.frame.bytes.whole());
         let Some(bth) = frame.bth else { return };
         let psn = bth.psn.get();
         match (record.direction, frame.ext.and_then(|ext| ext.aeth)) {
