@@ -42,6 +42,8 @@ pub struct Switch {
     /// For each port the time of its egress side's next event, [`Time::MAX`] without one. They are apart from the
     /// ports because each step looks at all of them.
     wakes: Vec<Time>,
+    /// The earliest of them.
+    next: Time,
     /// For each flooded frame in the buffer, how many copies are to leave.
     flooded: BTreeMap<u64, u32>,
     /// Number of frames flooded so far.
@@ -91,6 +93,7 @@ impl Switch {
             faults: FaultInjector::new(config.faults.clone(), config.seed.derive(&[1])),
             ports: config.ports.iter().enumerate().map(port).collect(),
             wakes: vec![Time::MAX; config.ports.len()],
+            next: Time::MAX,
             flooded: BTreeMap::new(),
             floods: 0,
             levels: None,
@@ -300,6 +303,7 @@ impl Switch {
             );
             self.wakes[usize::from(port.0)] = wake;
         }
+        self.next = self.wakes.iter().copied().fold(Time::MAX, Time::min);
         // Put back so that its allocation is reused.
         self.touched = touched;
     }
@@ -363,8 +367,7 @@ impl Node for Switch {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let next = self.wakes.iter().copied().fold(Time::MAX, Time::min);
-        (next != Time::MAX).then_some(next)
+        (self.next != Time::MAX).then_some(self.next)
     }
 
     fn prefetch(&self, step: u8, until: Time) {

@@ -4,46 +4,68 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel::prefetch::prefetch;
 
-/// A set of QP indices, one bit each.
+/// A set of QP indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct QpSet(Vec<u64>);
+pub(super) struct QpSet {
+    /// One bit each.
+    words: Vec<u64>,
+    /// How many there are: most sets are empty most of the time, and are not looked through then.
+    members: u32,
+}
 
 impl QpSet {
     /// Creates an empty set for `qps` QPs.
     pub(super) fn new(qps: usize) -> Self {
-        Self(vec![0; qps.div_ceil(64)])
+        Self {
+            words: vec![0; qps.div_ceil(64)],
+            members: 0,
+        }
     }
 
     /// Asks for the memory of the set.
     pub(super) fn prefetch(&self) {
-        prefetch(&self.0);
+        prefetch(&self.words);
     }
 
     /// Adds a QP to the set or removes it.
     pub(super) fn set(&mut self, qp: usize, member: bool) {
         let bit = 1 << (qp % 64);
-        let word = &mut self.0[qp / 64];
-        *word = if member { *word | bit } else { *word & !bit };
+        let word = &mut self.words[qp / 64];
+        match (*word & bit != 0, member) {
+            (false, true) => self.members += 1,
+            (true, false) => self.members -= 1,
+            _ => return,
+        }
+        *word ^= bit;
     }
 
     /// Whether a QP is a member.
     pub(super) fn has(&self, qp: usize) -> bool {
-        self.0[qp / 64] >> (qp % 64) & 1 != 0
+        self.words[qp / 64] >> (qp % 64) & 1 != 0
     }
 
     /// Removes all members.
     pub(super) fn clear(&mut self) {
-        self.0.fill(0);
+        self.words.fill(0);
+        self.members = 0;
+    }
+
+    /// The words, or none if there are no members.
+    fn filled(&self) -> &[u64] {
+        match self.members {
+            0 => &[],
+            _ => &self.words,
+        }
     }
 
     /// The members in ascending order.
     pub(super) fn members(&self) -> impl Iterator<Item = usize> + '_ {
-        bits(self.0.iter().copied())
+        bits(self.filled().iter().copied())
     }
 
     /// The members that are not members of `others`, in ascending order.
     pub(super) fn without<'a>(&'a self, others: &'a Self) -> impl Iterator<Item = usize> + 'a {
-        bits((self.0.iter().zip(&others.0)).map(|(word, others)| word & !others))
+        bits((self.filled().iter().zip(&others.words)).map(|(word, others)| word & !others))
     }
 }
 
@@ -79,6 +101,7 @@ mod tests {
             prop_assert_eq!(set.members().collect::<BTreeSet<_>>(), members.clone());
             prop_assert!(set.members().is_sorted());
             prop_assert!((0..200).all(|qp| set.has(qp) == members.contains(&qp)));
+            prop_assert_eq!(set.members as usize, members.len());
             let rest: Vec<usize> = members.difference(&others).copied().collect();
             prop_assert_eq!(set.without(&without).collect::<Vec<_>>(), rest);
         }

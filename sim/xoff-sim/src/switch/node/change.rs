@@ -54,6 +54,7 @@ impl Switch {
     fn wake_touched(&mut self, now: Time) {
         for port in std::mem::take(&mut self.touched) {
             self.wakes[usize::from(port.0)] = now;
+            self.next = self.next.min(now);
         }
     }
 
