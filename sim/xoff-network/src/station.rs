@@ -172,14 +172,6 @@ impl Node for Station {
         self.node().next_event()
     }
 
-    fn prefetch(&self, step: u8, until: Time) {
-        self.node().prefetch(step, until);
-    }
-
-    fn prefetch_arrival(&self, port: PortId) {
-        self.node().prefetch_arrival(port);
-    }
-
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         self.node_mut().advance(until, arrivals, departures);
     }

@@ -8,16 +8,12 @@ use super::digest::FrameHash;
 use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::injection::Origin;
 use super::node::sort_in;
-use super::prefetch::{prefetch, prefetch_one};
 use super::{
     Arrival, Arrivals, Departures, Digest, Direction, Frame, Injection, Node, NodeId, PortId,
     Record,
 };
 use crate::link::FaultInjector;
 use crate::time::{Duration, LineRate, Time};
-
-/// Bytes of a frame in which most headers end.
-const HEADER_BYTES: usize = 64;
 
 /// Frames and bytes (FCS included) through a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -184,43 +180,8 @@ impl<N: Node> NodeContext<N> {
         self.next = self.node.next_event();
     }
 
-    /// Asks for the memory that [`deliver`](Self::deliver) needs.
-    pub(super) fn prefetch_inbox(&self) {
-        prefetch_one(&self.inbox);
-    }
-
     pub(super) fn deliver(&mut self, arrival: Arrival) {
         sort_in(&mut self.inbox, arrival);
-    }
-
-    /// Asks for memory that `run` will read, as [`Node::prefetch`] does. Step 0 is for the context itself.
-    pub(super) fn prefetch(&self, step: u8, until: Time) {
-        match step {
-            0 => return prefetch_one(self),
-            1 => {
-                if let [port] = &self.ports[..] {
-                    prefetch_one(port);
-                }
-                self.inbox.iter().take(4).for_each(prefetch_one);
-            }
-            2 => {
-                let arriving = self.inbox.iter();
-                for arrival in arriving.take_while(|arrival| arrival.frame.end < until) {
-                    // All of the frame is read only where its digest has to be computed.
-                    let bytes = arrival.frame.bytes.headers();
-                    let headers = &bytes[..bytes.len().min(HEADER_BYTES)];
-                    prefetch(if arrival.received.is_some() {
-                        headers
-                    } else {
-                        bytes
-                    });
-                    prefetch_one(&self.ports[usize::from(arrival.port.0)]);
-                    self.node.prefetch_arrival(arrival.port);
-                }
-            }
-            _ => {}
-        }
-        self.node.prefetch(step - 1, until);
     }
 
     /// Runs the node through a window.
@@ -263,9 +224,6 @@ impl<N: Node> NodeContext<N> {
             self.id.0,
             self.next
         );
-        for departure in &departures.list {
-            prefetch_one(&self.ports[usize::from(departure.port.0)]);
-        }
         for departure in departures.list.drain(..) {
             self.depart(departure, from, until);
         }

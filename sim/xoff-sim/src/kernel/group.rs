@@ -11,9 +11,6 @@ use crate::time::{Duration, Time};
 /// How many pieces a window has for each thread: more than one, since what nodes have to do is known only roughly.
 const PIECES: u32 = 16;
 
-/// How many steps [`NodeContext::prefetch`] has.
-const PREFETCHES: usize = 6;
-
 /// What is said of a whole run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Threads<'a> {
@@ -176,12 +173,6 @@ impl Group {
             let (outbox, records) = self.parts[*part as usize].sent(&mut nodes[first]);
             self.records.append(records);
             let mut frames = std::mem::take(outbox);
-            for (to, _) in &frames {
-                let place = to.checked_sub(self.starts.0[0]);
-                if let Some(node) = place.and_then(|place| nodes.get(place as usize)) {
-                    node.prefetch_inbox();
-                }
-            }
             for (to, arrival) in frames.drain(..) {
                 self.deliver(nodes, to, arrival);
             }
@@ -292,8 +283,6 @@ impl Window<'_> {
     }
 
     /// Runs the parts `due` one after the other.
-    ///
-    /// While a node runs, the memory of the next ones is asked for.
     fn run_all<N: Node>(
         &self,
         first: u32,
@@ -301,23 +290,11 @@ impl Window<'_> {
         nodes: &mut [NodeContext<N>],
         due: &[u32],
     ) {
-        for turn in 0..due.len() + PREFETCHES {
-            for step in 0..PREFETCHES {
-                // The part that is to run `PREFETCHES - step` turns later. Groups do this for their own nodes.
-                let ahead = turn.checked_sub(step).and_then(|turn| due.get(turn));
-                if let Some(part) = ahead
-                    && let Part::Node = parts[(*part - first) as usize]
-                {
-                    nodes[self.starts.nodes(*part, first).start].prefetch(step as u8, self.until);
-                }
-            }
-            let now = turn.checked_sub(PREFETCHES).and_then(|turn| due.get(turn));
-            if let Some(part) = now {
-                let nodes = &mut nodes[self.starts.nodes(*part, first)];
-                match &mut parts[(*part - first) as usize] {
-                    Part::Node => nodes[0].run(self.from, self.until),
-                    Part::Group(group) => group.run(nodes, self.until, self.threads),
-                }
+        for part in due {
+            let nodes = &mut nodes[self.starts.nodes(*part, first)];
+            match &mut parts[(*part - first) as usize] {
+                Part::Node => nodes[0].run(self.from, self.until),
+                Part::Group(group) => group.run(nodes, self.until, self.threads),
             }
         }
     }

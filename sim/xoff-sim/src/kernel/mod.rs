@@ -22,7 +22,6 @@
 //! | `partition` | which part has which nodes |
 //! | [`part`] | the run of a part: its windows, and what it exchanges with the others |
 //! | [`shown`] | [`ShownPorts`]: what a part shows of its nodes |
-//! | [`prefetch`] | hints to the processor about memory that the next nodes will read |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
 //!
 //! A [`Network`] is plain data. Serialized between two runs, with all frames on their way, it is a checkpoint.
@@ -39,7 +38,6 @@ pub mod network;
 pub mod node;
 pub mod part;
 mod partition;
-pub mod prefetch;
 pub mod shown;
 pub mod tap;
 mod wakes;

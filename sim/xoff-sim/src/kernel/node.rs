@@ -58,20 +58,6 @@ pub trait Node: Send {
         None
     }
 
-    /// Asks for memory that `advance(until)` will read, so that it is in the processor's caches by then. Called before
-    /// `advance` with steps 0 to 4, some time apart: each may follow pointers that the step before asked for.
-    ///
-    /// Has no effect but on speed. Large networks spend most of their time waiting for memory without it.
-    fn prefetch(&self, step: u8, until: Time) {
-        let _ = (step, until);
-    }
-
-    /// Asks for memory that the arrival of a frame at this port needs, between steps 2 and 3 of
-    /// [`prefetch`](Self::prefetch).
-    fn prefetch_arrival(&self, port: PortId) {
-        let _ = port;
-    }
-
     /// Runs until `until` (exclusive).
     ///
     /// Takes every arrival (all are before `until`), and hands over every frame whose last bit leaves before `until`,

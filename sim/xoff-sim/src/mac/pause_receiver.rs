@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::PauseKind;
-use crate::kernel::prefetch::prefetch_one;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::PRIORITIES;
 use crate::wire::{CONTROL_PAUSE, CONTROL_PFC, Pause, Pfc, PfcRepr};
@@ -138,12 +137,6 @@ impl PauseReceiver {
         for class in 0..PRIORITIES {
             self.set(class, now, Duration::ZERO);
         }
-    }
-
-    /// Asks for the memory that each step reads.
-    pub(crate) fn prefetch(&self) {
-        prefetch_one(&self.coming);
-        prefetch_one(&self.until);
     }
 
     /// Until when a priority must not start a frame.

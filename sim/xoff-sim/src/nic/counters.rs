@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::prefetch::prefetch;
 use crate::nic_registers as reg;
 
 /// Counters, addressed by the offsets of their registers, [`FRAMES_IN`](reg::FRAMES_IN) to
@@ -46,11 +45,6 @@ impl NicCounters {
         reg::ACCESS_IN,
         reg::NOT_READY_IN,
     ];
-
-    /// Asks for the memory of all counters.
-    pub(super) fn prefetch(&self) {
-        prefetch(&self.0);
-    }
 
     /// Adds `more` to the counter of a register. Panics when the offset is not that of a counter, as does
     /// [`get`](Self::get).

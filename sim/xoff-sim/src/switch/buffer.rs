@@ -5,7 +5,6 @@ use thiserror::Error;
 
 use super::DropReason;
 use crate::kernel::PortId;
-use crate::kernel::prefetch::prefetch_one;
 use crate::time::ByteCount;
 use crate::wire::PRIORITIES;
 
@@ -156,11 +155,6 @@ impl SharedBuffer {
     /// Bytes at each port for frames that arrive after XOFF.
     pub fn headroom(&self, priority: u8) -> u64 {
         self.config.priorities[usize::from(priority)].headroom.get()
-    }
-
-    /// Asks for the memory of a port's queues.
-    pub(super) fn prefetch(&self, port: PortId) {
-        prefetch_one(&self.queues[usize::from(port.0)]);
     }
 
     /// The bytes that a port's queue holds.

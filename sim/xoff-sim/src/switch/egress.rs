@@ -10,7 +10,6 @@ use super::watchdog::{Decision, Watchdog};
 use crate::frame::{Frame, FrameBytes};
 use crate::kernel::PortId;
 use crate::kernel::frame::FCS_BYTES;
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::mac::{PauseReceiver, PauseSender};
 use crate::time::{LineRate, Time};
 use crate::wire::{PRIORITIES, set_bits};
@@ -191,36 +190,6 @@ impl Egress {
             xoff,
             watchdog,
         }
-    }
-
-    /// Asks for the memory that the next departure and the next start of a frame need: in step 0 for what says which
-    /// queues are filled, in step 1 for those and the frame on the wire, in step 2 for the frames that come next.
-    pub(super) fn prefetch(&self, step: u8) {
-        if step == 0 {
-            prefetch_one(&self.on_wire);
-            prefetch_one(&self.filled);
-            prefetch_one(&self.line_free);
-            prefetch_one(&self.scheduler);
-            self.pauses.prefetch();
-            prefetch_one(&self.xoff);
-            return;
-        }
-        let filled = set_bits(self.filled).map(|queue| &self.queues[usize::from(queue)]);
-        if step == 1 {
-            filled.for_each(prefetch_one);
-            if let Some((frame, _)) = &self.on_wire {
-                prefetch(frame.bytes.headers());
-            }
-            return;
-        }
-        for queue in filled {
-            queue.frames.iter().take(2).for_each(prefetch_one);
-        }
-    }
-
-    /// The queue whose buffer space is released when the frame on the wire has left.
-    pub(super) fn leaving(&self) -> Option<&Charge> {
-        self.on_wire.as_ref()?.1.as_ref()
     }
 
     /// Bytes waiting in all queues, without the frame on the wire.

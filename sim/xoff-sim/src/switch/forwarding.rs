@@ -136,11 +136,6 @@ impl Forwarding {
         forwarding
     }
 
-    /// Asks for the memory of the routes, as [`RouteTable::prefetch`].
-    pub(super) fn prefetch(&self, step: u8) {
-        self.routes.prefetch(step);
-    }
-
     pub(super) fn set_lossless_never_floods(&mut self, never: bool) {
         self.lossless_never_floods = never;
     }

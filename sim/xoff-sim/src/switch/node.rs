@@ -20,7 +20,6 @@ use super::levels::{Level, Levels};
 use super::watchdog::Watchdog;
 use super::{ConfigError, DropReason, MarkAt, PortCounters, SwitchConfig};
 use crate::headers::Headers;
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::link::FaultInjector;
 use crate::mac::{PauseReceiver, PauseSender};
@@ -368,44 +367,6 @@ impl Node for Switch {
 
     fn next_event(&self) -> Option<Time> {
         (self.next != Time::MAX).then_some(self.next)
-    }
-
-    fn prefetch(&self, step: u8, until: Time) {
-        match step {
-            0 => prefetch_one(self),
-            1 => {
-                prefetch(&self.wakes);
-                self.forwarding.prefetch(0);
-            }
-            _ => {
-                if step < 4 {
-                    self.forwarding.prefetch(step - 1);
-                }
-                let ports = self.wakes.iter().zip(&self.ports);
-                for (_, port) in ports.filter(|(wake, _)| **wake < until) {
-                    let Port {
-                        egress, counters, ..
-                    } = port;
-                    egress.prefetch(step - 2);
-                    if step == 3
-                        && let Some(charge) = egress.leaving()
-                    {
-                        prefetch_one(self.buffer.queue(charge.ingress, charge.priority));
-                        prefetch_one(&counters.sent[usize::from(charge.priority)]);
-                    }
-                }
-            }
-        }
-    }
-
-    fn prefetch_arrival(&self, port: PortId) {
-        let place = usize::from(port.0);
-        let counters = &self.ports[place].counters;
-        prefetch_one(&self.config.ports[place]);
-        prefetch_one(&counters.received);
-        prefetch_one(&counters.ingress_peak);
-        prefetch_one(&counters.headroom_peak);
-        self.buffer.prefetch(port);
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {

@@ -10,7 +10,6 @@ use twox_hash::XxHash3_64;
 
 use crate::headers::Headers;
 use crate::kernel::PortId;
-use crate::kernel::prefetch::prefetch;
 use crate::seeded::Seed;
 
 /// The next hop of a prefix.
@@ -121,27 +120,6 @@ impl RouteTable {
             IpAddr::V6(address) => longest(&self.v6, u128::from(address)),
         };
         self.hops.get(hop? as usize)
-    }
-
-    /// Asks for the memory of the next lookup: in step 0 for the levels, in step 1 for their entries, in step 2 for the
-    /// ports; of each only the first ones, which are all in most networks.
-    pub(super) fn prefetch(&self, step: u8) {
-        match step {
-            0 => prefetch(&self.v4),
-            1 => {
-                for level in self.v4.iter().take(2) {
-                    prefetch(&level[..level.len().min(40)]);
-                }
-                prefetch(&self.hops[..self.hops.len().min(8)]);
-            }
-            _ => {
-                for hop in self.hops.iter().take(8) {
-                    if let NextHop::Ports(ports) = hop {
-                        prefetch(ports);
-                    }
-                }
-            }
-        }
     }
 }
 

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::{NEVER, latency};
 use crate::host::Host;
 use crate::host::payload::Payload;
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::nic::translation::unit::Resolving;
 use crate::nic::{BUFFERS, BufferParts};
 use crate::protocol::gbn::requester::reading::Returned;
@@ -165,34 +164,6 @@ impl ReceiveBuffer {
     /// Bytes of the frames in the buffer, by class.
     pub(super) const fn depth(&self) -> &[u32; PRIORITIES] {
         &self.depth
-    }
-
-    /// Asks for the memory of the next request and the next job: in step 0 for their entries, in step 1 for the
-    /// payload.
-    pub(super) fn prefetch(&self, step: u8) {
-        match step {
-            0 => {
-                let fronts = self.parts.iter().filter_map(|part| part.waiting.front());
-                fronts.for_each(prefetch_one);
-                self.jobs.front().into_iter().for_each(prefetch_one);
-            }
-            _ => {
-                let write = self.jobs.front().and_then(|job| job.write.as_ref());
-                if let Some(
-                    Write::Whole(_, Payload::Written(bytes))
-                    | Write::Placed(_, Payload::Written(bytes)),
-                ) = write
-                {
-                    prefetch(bytes);
-                }
-            }
-        }
-    }
-
-    /// The QP of the next request of each part.
-    pub(super) fn first(&self) -> impl Iterator<Item = u16> + '_ {
-        let fronts = self.parts.iter().filter_map(|part| part.waiting.front());
-        fronts.map(|request| request.qp)
     }
 
     /// Puts a request into the buffer. Returns false if it does not fit.

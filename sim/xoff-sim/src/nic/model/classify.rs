@@ -199,12 +199,6 @@ fn payload_of(frame: &ParsedFrame) -> Option<(u16, Payload)> {
     })
 }
 
-/// The QP number in a usual packet, untagged IPv4, read without any check. Only for hints: it may be anything.
-pub(super) fn probable_qpn(frame: &[u8]) -> Option<u32> {
-    let at = EthernetRepr::LEN + Ipv4Repr::LEN + UdpRepr::LEN + 4;
-    bytes(frame, at).map(|word| u32::from_be_bytes(word) & 0xFF_FFFF)
-}
-
 /// The `N` bytes from `at` on.
 fn bytes<const N: usize>(frame: &[u8], at: usize) -> Option<[u8; N]> {
     frame.get(at..)?.first_chunk().copied()

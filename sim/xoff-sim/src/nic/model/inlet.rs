@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{NEVER, latency};
 use crate::frame::{Frame, FrameBytes};
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::mac::{ReceiveCounters, is_control};
 use crate::time::{ByteCount, Clock};
 
@@ -73,21 +72,6 @@ impl Inlet {
         let judged = first + beats - 1 + latency::CONTROL;
         let place = self.frames.partition_point(|(at, _)| *at <= judged);
         self.frames.insert(place, (judged, frame));
-    }
-
-    /// Asks for the memory of the next frame: in step 0 for its entry, in step 1 for its headers.
-    pub(super) fn prefetch(&self, step: u8) {
-        if let Some(entry) = self.frames.front() {
-            match step {
-                0 => prefetch_one(entry),
-                _ => prefetch(entry.1.headers()),
-            }
-        }
-    }
-
-    /// The next frame, for [`prefetch`](Self::prefetch) of what it is about.
-    pub(super) fn first(&self) -> Option<&FrameBytes> {
-        self.frames.front().map(|(_, frame)| frame)
     }
 
     /// When the next frame can be judged.

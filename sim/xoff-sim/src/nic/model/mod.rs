@@ -38,7 +38,6 @@ use self::turns::Turns;
 use super::congestion::{Chosen, Pace};
 use super::{DcqcnChange, NicCounters, NicSettings, PauseLog, QpSettings, ReadRights, Region};
 use crate::host::Host;
-use crate::kernel::prefetch::prefetch_one;
 use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::mac::ReceiveCounters;
 use crate::nic::qp::vlans;
@@ -530,15 +529,6 @@ impl ModelNic {
             .sum()
     }
 
-    /// Asks for what a packet of a QP's requester needs.
-    fn prefetch_requester(&self, qp: usize) {
-        self.qps.get(qp).into_iter().for_each(prefetch_one);
-        (self.requester.qps.get(qp).into_iter()).for_each(prefetch_one);
-        if let Some(pacing) = &self.pacing {
-            pacing.prefetch(qp);
-        }
-    }
-
     fn count(&mut self, register: u16) {
         self.counters.add(register, 1);
     }
@@ -729,45 +719,6 @@ impl Node for ModelNic {
         let next = self.next_cycle();
         let cycle = (next != NEVER).then(|| self.config.clock.edge(Cycles(next)));
         cycle.into_iter().chain(self.outlet.next_departure()).min()
-    }
-
-    fn prefetch(&self, step: u8, _until: Time) {
-        match step {
-            0 => prefetch_one(self),
-            1 => {
-                self.inlet.prefetch(0);
-                self.buffer.prefetch(0);
-                self.slots.prefetch(0, self.classes_in_use);
-                self.outlet.prefetch(0);
-                self.counters.prefetch();
-                for set in [&self.sendable, &self.owed, &self.cnps] {
-                    set.prefetch();
-                }
-            }
-            2 => {
-                self.inlet.prefetch(1);
-                self.buffer.prefetch(1);
-                self.slots.prefetch(1, self.classes_in_use);
-                self.outlet.prefetch(1);
-                if let Some(qp) = self.sendable.without(self.turns.sender.had()).next() {
-                    self.prefetch_requester(qp);
-                }
-                let responders = self.buffer.first().map(usize::from);
-                (responders.filter_map(|qp| self.responder.qps.get(qp))).for_each(prefetch_one);
-            }
-            3 => {
-                // The QP of the next frame, whose headers step 2 has asked for.
-                let qpn = self
-                    .inlet
-                    .first()
-                    .and_then(|frame| classify::probable_qpn(frame.headers()));
-                let qp = qpn.and_then(|qpn| qpn.checked_sub(self.config.settings.qpn_base));
-                if let Some(qp) = qp {
-                    self.prefetch_requester(qp as usize);
-                }
-            }
-            _ => {}
-        }
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {

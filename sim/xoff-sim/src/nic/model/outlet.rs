@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::latency;
 use crate::frame::{Frame, FrameBytes};
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::time::{Clock, Cycles, LineRate, Time};
 
 /// The line, with picosecond resolution, and the selected frames whose last bit has not left.
@@ -31,16 +30,6 @@ impl Outlet {
             line_free: Time::ZERO,
             select_from: 0,
             leaving: VecDeque::new(),
-        }
-    }
-
-    /// Asks for the memory of the next departure: in step 0 for its entry, in step 1 for its bytes.
-    pub(super) fn prefetch(&self, step: u8) {
-        if let Some(frame) = self.leaving.front() {
-            match step {
-                0 => prefetch_one(frame),
-                _ => prefetch(frame.bytes.headers()),
-            }
         }
     }
 

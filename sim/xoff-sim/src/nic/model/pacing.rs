@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::NEVER;
-use crate::kernel::prefetch::prefetch_one;
 use crate::nic::congestion::{Acknowledged, Chosen, CongestionSetup, Control, Dcqcn, Pace};
 use crate::nic::{DcqcnChange, DcqcnSettings};
 use crate::protocol::Cycle;
@@ -116,11 +115,6 @@ impl Pacing {
 
     pub(super) const fn settings(&self) -> &DcqcnSettings {
         &self.settings
-    }
-
-    /// Asks for the memory of a QP's state.
-    pub(super) fn prefetch(&self, qp: usize) {
-        self.qps.get(qp).into_iter().for_each(prefetch_one);
     }
 
     /// When a timer may be due.

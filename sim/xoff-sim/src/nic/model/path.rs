@@ -72,11 +72,6 @@ impl Draft {
         }
     }
 
-    /// What is written of it.
-    pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
     /// Length of the frame, without FCS.
     pub(super) fn len(&self) -> usize {
         (self.end + ICRC_BYTES).max(MIN_FRAME_BYTES)

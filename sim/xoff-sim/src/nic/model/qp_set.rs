@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::prefetch::prefetch;
-
 /// A set of QP indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct QpSet {
@@ -20,11 +18,6 @@ impl QpSet {
             words: vec![0; qps.div_ceil(64)],
             members: 0,
         }
-    }
-
-    /// Asks for the memory of the set.
-    pub(super) fn prefetch(&self) {
-        prefetch(&self.words);
     }
 
     /// Adds a QP to the set or removes it.

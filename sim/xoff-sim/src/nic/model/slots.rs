@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::NEVER;
 use super::path::Draft;
 use super::reads::Reads;
-use crate::kernel::prefetch::{prefetch, prefetch_one};
 use crate::wire::{PRIORITIES, Psn, set_bits};
 
 /// What a packet that was granted is.
@@ -84,19 +83,6 @@ impl Slots {
         let free = set_bits(of_qps)
             .filter(|class| of_class(*class) == 0 || of_class(*class) + used < self.slots);
         free.fold(0, |set, class| set | 1 << class)
-    }
-
-    /// Asks for the memory of the packets that may be selected next, of these classes, one bit each: in step 0 for the
-    /// slots, in step 1 for the drafts.
-    pub(super) fn prefetch(&self, step: u8, classes: u8) {
-        for (class, queue) in self.queues.iter().enumerate() {
-            if let Some(slot) = queue.front().filter(|_| classes >> class & 1 != 0) {
-                match step {
-                    0 => prefetch_one(slot),
-                    _ => prefetch(slot.draft.bytes()),
-                }
-            }
-        }
     }
 
     /// Puts a packet into a slot.
