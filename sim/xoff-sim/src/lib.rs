@@ -16,6 +16,8 @@
 //! | [`nic`] | settings, QPs, regions and counters of a NIC, RTL or model |
 //! | [`seeded`] | random numbers from a seed |
 
+#![forbid(unsafe_code)]
+
 pub mod frame;
 pub mod headers;
 pub mod host;

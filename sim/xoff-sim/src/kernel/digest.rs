@@ -68,3 +68,35 @@ impl fmt::Debug for Digest {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::host::memory::Extent;
+    use crate::time::{LineRate, Time};
+
+    #[test]
+    fn headers_place_of_payload_times_and_fcs_count() {
+        let digest = |frame: &Frame| {
+            let mut digest = Digest::default();
+            digest.frame(frame);
+            digest
+        };
+        let frame = |head: u8, va| {
+            let headers = Bytes::from(vec![head; 54]);
+            let bytes = FrameBytes::of(headers, Extent::new(va, 1024).unwrap());
+            Frame::sent(bytes, Time::ZERO, LineRate::G40)
+        };
+        let late = Frame::sent(frame(1, 0).bytes, Time::from_ps(1), LineRate::G40);
+        let broken = Frame {
+            fcs_ok: false,
+            ..frame(1, 0)
+        };
+        let all = [frame(1, 0), frame(2, 0), frame(1, 1024), late, broken];
+        let distinct: std::collections::BTreeSet<_> = all.iter().map(|one| digest(one).0).collect();
+        assert_eq!(distinct.len(), all.len());
+        assert_eq!(digest(&frame(1, 0)), digest(&frame(1, 0)));
+    }
+}

@@ -258,6 +258,9 @@ fn mark(frame: &mut Frame, headers: &Headers) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::FrameBytes;
+    use crate::host::memory::Extent;
+    use crate::protocol::parse;
     use crate::testing::roce_frame;
     use crate::time::{Duration, LineRate, Time};
 
@@ -346,6 +349,28 @@ mod tests {
         // From the BTH, which starts at byte 42, on, without its fifth byte.
         let all = (42..96).filter(|at| *at != 46).collect();
         assert_eq!(places, all);
+    }
+
+    #[test]
+    fn a_flip_inverts_one_bit_of_a_frame_whose_payload_is_named() {
+        let headers = roce_frame(1, 2).psn(7).bytes(54 + 512 + 4).slice(..54);
+        let bytes = FrameBytes::of(headers, Extent::new(0x1234, 512).unwrap());
+        let before = Frame::sent(bytes, Time::ZERO, LineRate::G40);
+        let whole = before.bytes.whole();
+        let mut places = std::collections::BTreeSet::new();
+        let mut faults = injector(&["any: flip"]);
+        for _ in 0..100 {
+            faults.pass(before.clone(), |after| {
+                let after = after.bytes.whole();
+                let changed = |at: &usize| whole[*at] != after[*at];
+                let changed: Vec<usize> = (0..whole.len()).filter(changed).collect();
+                assert_eq!(changed.len(), 1);
+                assert_eq!(parse(&after).icrc_ok, Some(false));
+                places.insert(changed[0]);
+            });
+        }
+        // In the payload, too, and not only in what is written.
+        assert!(places.last() > Some(&500), "{places:?}");
     }
 
     #[test]
