@@ -5,11 +5,9 @@ use std::fmt;
 use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
-use crate::headers::Headers;
 use crate::host::memory::Extent;
-use crate::protocol::icrc;
-use crate::wire::frame::IpKind;
-use crate::wire::{ICRC_BYTES, MIN_FRAME_BYTES};
+use crate::protocol::icrc::usual_icrc;
+use crate::wire::{EtherType, EthernetRepr, ICRC_BYTES, MIN_FRAME_BYTES, VlanTagRepr};
 
 /// A frame from the destination address to the end of data, without FCS.
 ///
@@ -27,7 +25,8 @@ impl FrameBytes {
     /// Fewest bytes of a payload that is named: with fewer, a frame could be shorter than the shortest on Ethernet.
     pub const CONTENT_MIN: usize = 64;
 
-    /// A complete RoCEv2 packet of RC: all headers up to the payload, and the payload. The ICRC is the right one.
+    /// A complete RoCEv2 packet of RC: all headers up to the payload, without options of IPv4, and the payload. The ICRC
+    /// is the right one.
     ///
     /// # Panics
     ///
@@ -71,15 +70,24 @@ impl FrameBytes {
         bytes.extend_from_slice(&self.written);
         bytes.resize(self.written.len() + content.len().next_multiple_of(4), 0);
         content.read(&mut bytes[self.written.len()..][..content.len()]);
-        let ip = Headers::at(&bytes).and_then(|headers| headers.ip);
-        let ip = ip.expect("a packet with content has an IP header");
-        let kind = match ip.version {
-            6 => IpKind::V6,
-            _ => IpKind::V4,
-        };
-        let icrc = icrc(kind, &bytes[ip.offset..]).expect("the headers of RoCEv2 are complete");
+        let (ether_type, network) = self.network();
+        let icrc = usual_icrc(ether_type == EtherType::IPV6, &bytes[network..]);
         bytes.extend_from_slice(&icrc);
         bytes.into()
+    }
+
+    /// The EtherType of a packet behind its tags, and the offset of its IP header.
+    fn network(&self) -> (EtherType, usize) {
+        let ends = (EthernetRepr::LEN..).step_by(VlanTagRepr::LEN);
+        let read = |end: usize| {
+            EtherType(u16::from_be_bytes([
+                self.written[end - 2],
+                self.written[end - 1],
+            ]))
+        };
+        let mut types = ends.map(|end| (read(end), end));
+        let network = types.find(|(ether_type, _)| !ether_type.is_tag());
+        network.expect("tags end where an index would be out of range")
     }
 
     /// Changes header fields that the ICRC does not protect: addresses and tags of Ethernet, traffic class, TTL or hop
@@ -147,15 +155,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::headers::rewrite;
+    use crate::headers::{Headers, rewrite};
     use crate::protocol::parse;
-    use crate::wire::frame::Verdict;
-    use crate::wire::{BthRepr, EthernetRepr, Ipv4Repr, Ipv6Repr, UdpRepr};
+    use crate::wire::frame::{IpKind, Verdict};
+    use crate::wire::{BthRepr, Ipv4Repr, Ipv6Repr, UdpRepr};
 
     /// A packet of a SEND that names its payload, and the same packet as the builder writes it.
     fn both(ipv6: bool, tags: usize, extent: Extent) -> (FrameBytes, Bytes) {
         use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
-        use crate::wire::{ExtHeaders, MacAddr, Opcode, Qpn, Tci, VlanTagRepr};
+        use crate::wire::{ExtHeaders, MacAddr, Opcode, Qpn, Tci};
         let mut payload = vec![0; extent.len()];
         extent.read(&mut payload);
         let tag = |vid| Tci {

@@ -1,9 +1,13 @@
 //! The invariant CRC of a RoCE packet (IBTA volume 1 §7.8.1, annexes A16.5.2 and A17.3.3).
 
+mod usual;
+
 use crc32fast::Hasher;
 
 use crate::wire::frame::IpKind;
 use crate::wire::{BthRepr, GrhRepr, ICRC_BYTES, Ipv4, Ipv6Repr, Truncated, UdpRepr};
+
+pub(crate) use usual::usual_icrc;
 
 /// Stands for the local route header, which Ethernet does not have.
 const NO_LRH: [u8; 8] = [0xFF; 8];

@@ -2,13 +2,13 @@
 
 use bytes::Bytes;
 
-use super::icrc::icrc_of;
 use crate::frame::FrameBytes;
 use crate::host::payload::Payload;
 use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::gbn::Arrival;
 use crate::protocol::gbn::requester::reading::Returned;
+use crate::protocol::icrc::usual_icrc;
 use crate::protocol::parse;
 use crate::wire::frame::{ControlHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
@@ -296,7 +296,7 @@ fn usual(whole: &FrameBytes) -> Option<Classified> {
         }
     } else {
         let (covered, icrc) = packet.split_at(announced - ICRC_BYTES);
-        if icrc_of(ipv6, covered) != icrc {
+        if usual_icrc(ipv6, covered) != icrc {
             return Some(Classified::Dropped(reg::DROP_ICRC));
         }
     }

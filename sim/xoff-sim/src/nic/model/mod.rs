@@ -56,7 +56,6 @@ use crate::wire::frame;
 mod answers;
 mod buffer;
 mod classify;
-mod icrc;
 mod inlet;
 pub mod latency;
 mod memory_table;

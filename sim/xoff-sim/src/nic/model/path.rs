@@ -5,12 +5,12 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::classify::sum;
-use super::icrc::icrc_of;
 use crate::frame::FrameBytes;
 use crate::host::memory::Extent;
 use crate::host::payload::Payload;
 use crate::nic::QpSettings;
 use crate::protocol::gbn::{Request, Response};
+use crate::protocol::icrc::usual_icrc;
 use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
 use crate::wire::frame::IpKind;
 use crate::wire::{
@@ -328,7 +328,7 @@ impl Path {
         if let Some(content) = content {
             return FrameBytes::of(bytes.into(), content);
         }
-        let icrc = icrc_of(self.ipv6, &bytes[self.network..end]);
+        let icrc = usual_icrc(self.ipv6, &bytes[self.network..end]);
         bytes[end..end + ICRC_BYTES].copy_from_slice(&icrc);
         bytes.into()
     }

@@ -1,5 +1,5 @@
-//! The ICRC of a RoCEv2 packet whose headers are in their usual places: like [`icrc`](crate::protocol::icrc::icrc),
-//! but without searching for the headers and without a copy on the heap.
+//! The ICRC of a RoCEv2 packet whose headers are in their usual places: like [`icrc`](super::icrc), but without
+//! searching for the headers and without a copy on the heap.
 
 use crc32fast::Hasher;
 
@@ -11,7 +11,7 @@ const MAX_HEADERS: usize = Ipv6Repr::LEN + UdpRepr::LEN + BthRepr::LEN;
 
 /// The ICRC of `packet`: an IPv6 header or an IPv4 header without options, UDP, BTH, and so on to the last byte
 /// before the ICRC.
-pub(super) fn icrc_of(ipv6: bool, packet: &[u8]) -> [u8; ICRC_BYTES] {
+pub(crate) fn usual_icrc(ipv6: bool, packet: &[u8]) -> [u8; ICRC_BYTES] {
     let ip = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
     let bth = ip + UdpRepr::LEN;
     let (head, rest) = packet.split_at(bth + BthRepr::LEN);
@@ -41,7 +41,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::protocol::icrc;
+    use crate::protocol::icrc::icrc;
     use crate::wire::frame::IpKind;
 
     proptest! {
@@ -49,7 +49,7 @@ mod tests {
         fn is_the_reference_icrc(mut packet in prop::collection::vec(any::<u8>(), 60..300), ipv6: bool) {
             packet[0] = if ipv6 { 0x60 | packet[0] & 0x0F } else { 0x45 };
             let kind = if ipv6 { IpKind::V6 } else { IpKind::V4 };
-            prop_assert_eq!(icrc_of(ipv6, &packet), icrc(kind, &packet).unwrap());
+            prop_assert_eq!(usual_icrc(ipv6, &packet), icrc(kind, &packet).unwrap());
         }
     }
 }
