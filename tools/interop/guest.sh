@@ -9,8 +9,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${1:?usage: guest.sh FOLDER}
 packages=(qemu-system-x86=qemu-system-x86_64 busybox-static=busybox ibverbs-utils=ibv_rc_pingpong perftest=ib_send_bw
     iproute2=ip kmod=depmod cpio xz-utils=xz python3)
-tools=(ip rdma ibv_rc_pingpong ibv_devinfo ib_send_bw ib_write_bw)
-modules=(virtio_pci virtio_net crc32_generic crc32c_generic rdma_rxe)
+tools=(ip tc rdma ibv_rc_pingpong ibv_devinfo ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw)
+modules=(virtio_pci virtio_net crc32_generic crc32c_generic rdma_rxe sch_netem)
 
 sudo=
 [ "$(id -u)" -eq 0 ] || sudo=sudo

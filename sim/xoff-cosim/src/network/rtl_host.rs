@@ -699,7 +699,7 @@ impl<D: Driver> Endpoint for RtlHost<D> {
 
     fn permit(&mut self, index: u16, rights: ReadRights) {
         if let Some((region, key)) = self.driver_mut().permit(index, rights)
-            && rights.read
+            && rights != ReadRights::default()
         {
             self.host_mut().permit_reads(&region, key);
         }

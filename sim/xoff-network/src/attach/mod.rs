@@ -8,7 +8,7 @@
 //! | `verbs` | what tools do with the NIC |
 //! | `dial` | a tool's TCP connection, from either end |
 //! | `pingpong` | the tool `ibv_rc_pingpong` |
-//! | `perftest` | the tools `ib_send_bw` and `ib_write_bw` |
+//! | `perftest` | the tools `ib_send_bw`, `ib_write_bw`, `ib_read_bw` and `ib_atomic_bw` |
 //!
 //! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
 //! the same times have the same result.
@@ -66,7 +66,7 @@ pub enum Role {
 pub enum Tool {
     /// `ibv_rc_pingpong`.
     Pingpong(Pingpong),
-    /// `ib_send_bw`, `ib_write_bw`.
+    /// `ib_send_bw`, `ib_write_bw`, `ib_read_bw`, `ib_atomic_bw`.
     Perftest(Perftest),
 }
 
@@ -184,7 +184,8 @@ pub enum Ended {
 pub struct Messages {
     /// Messages that were sent and acknowledged.
     pub sent: u64,
-    /// Messages that came.
+    /// Messages that came: of READs and atomics their answers, and at a server of FETCH_ADDs what they have added to its
+    /// memory, all together.
     pub received: u64,
     /// Their bytes.
     pub bytes_received: u64,

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use xoff_sim::nic::{Address, QpSettings, Region};
+use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work, mtu_code};
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::wire::{MacAddr, Psn};
@@ -23,6 +23,8 @@ const RNR_TIMER: u8 = 12;
 /// How many packets may be on their way, and after how many an ACK is asked for. Linux's `rdma_rxe` asks after 64.
 const WINDOW: u32 = 256;
 const ACK_EVERY: u8 = 64;
+/// How many READs and atomics of a queue pair may be unanswered, each way. An RTL NIC has no more.
+pub const READS: u16 = 16;
 /// The first UDP source port of the range of which RoCE's are.
 const UDP_PORT: u16 = 0xC000;
 /// The hop limit of packets; Linux's.
@@ -45,17 +47,20 @@ pub(super) struct Verbs {
     pub bench: Bench,
     own: Vec<Address>,
     draws: Draws,
+    reads: u16,
     /// The peer's MAC address, once a frame of it came.
     pub peer: Option<MacAddr>,
 }
 
 impl Verbs {
     /// The verbs of a NIC with these addresses, all with its one MAC address.
-    pub fn new(bench: Bench, own: Vec<Address>, seed: Seed) -> Self {
+    pub fn new(mut bench: Bench, own: Vec<Address>, seed: Seed) -> Self {
+        bench.nic.enable_reads(READS);
         Self {
             bench,
             own,
             draws: seed.draws(),
+            reads: READS,
             peer: None,
         }
     }
@@ -85,6 +90,21 @@ impl Verbs {
             qpn: created.qpn,
             psn: created.psn,
         })
+    }
+
+    /// How many READs and atomics may be unanswered, each way.
+    pub const fn reads(&self) -> u16 {
+        self.reads
+    }
+
+    /// Has no more than so many READs and atomics unanswered, of the queue pairs that are connected from now on.
+    pub fn limit_reads(&mut self, limit: u16) {
+        self.reads = self.reads.min(limit);
+    }
+
+    /// Sets what the peer's READs and atomics may do with the memory of a queue pair that was created.
+    pub fn permit(&mut self, index: u16, rights: ReadRights) {
+        self.bench.nic.permit(index, rights);
     }
 
     /// Creates a queue pair with its memory. The PSN of its first request is drawn.
@@ -136,7 +156,7 @@ impl Verbs {
                 ack_every: ACK_EVERY,
                 window: WINDOW,
                 restart: false,
-                reads: 0,
+                reads: self.reads as u8,
             },
             requester_psn: created.psn,
             responder: ResponderConfig {

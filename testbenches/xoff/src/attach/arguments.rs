@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use xoff_network::attach::{Perftest, Pingpong, Role, Tool, Verb};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::Duration;
@@ -14,6 +14,11 @@ use xoff_sim::wire::MacAddr;
 use super::cable::Place;
 use crate::nic_args::NicArgs;
 use crate::run::window_of;
+
+/// READs and atomics that may be unanswered: as many as an RTL NIC has.
+const OUTS: u16 = 16;
+/// Bytes of the word that an atomic changes.
+const WORD: u32 = 8;
 
 const HELP: &str = "\
 The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
@@ -33,6 +38,8 @@ Examples:
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
   # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
   xoff attach unix:link.sock ib_write_bw -n 100 192.0.2.1
+  # as the server of ib_atomic_bw -d rxe0 -x 1 -F -A CMP_AND_SWAP 192.0.2.2 in the machine
+  xoff attach unix:link.sock ib_atomic_bw -A CMP_AND_SWAP
   # one frame of the peer in nine lost, and the rules of the standards
   xoff attach unix:link.sock --fault-in 'any, chance 1/9: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
@@ -107,6 +114,12 @@ pub enum ToolArgs {
     /// The client writes to the server's memory: as ib_write_bw of perftest
     #[command(name = "ib_write_bw")]
     WriteBw(PerftestArgs),
+    /// The client reads the server's memory: as ib_read_bw of perftest
+    #[command(name = "ib_read_bw")]
+    ReadBw(ReadArgs),
+    /// The client changes words of the server's memory: as ib_atomic_bw of perftest
+    #[command(name = "ib_atomic_bw")]
+    AtomicBw(AtomicArgs),
 }
 
 impl ToolArgs {
@@ -115,8 +128,10 @@ impl ToolArgs {
         let role = |host: Option<IpAddr>| host.map_or(Role::Server, Role::Client);
         match self {
             Self::Pingpong(it) => (Tool::Pingpong(it.tool()), role(it.host)),
-            Self::SendBw(it) => (Tool::Perftest(it.tool(Verb::Send)), role(it.host)),
-            Self::WriteBw(it) => (Tool::Perftest(it.tool(Verb::Write)), role(it.host)),
+            Self::SendBw(it) => (it.tool(Verb::Send), role(it.common.host)),
+            Self::WriteBw(it) => (it.tool(Verb::Write), role(it.common.host)),
+            Self::ReadBw(it) => (it.tool(), role(it.common.host)),
+            Self::AtomicBw(it) => (it.tool(), role(it.common.host)),
         }
     }
 }
@@ -156,9 +171,9 @@ impl PingpongArgs {
     }
 }
 
-/// Options of `ib_send_bw` and `ib_write_bw`.
+/// Options of all tools of perftest.
 #[derive(Debug, Args)]
-pub struct PerftestArgs {
+pub struct CommonArgs {
     /// The server to connect to; without it this end is the server
     #[arg(value_name = "HOST")]
     pub host: Option<IpAddr>,
@@ -166,10 +181,6 @@ pub struct PerftestArgs {
     #[arg(short, long, value_name = "PORT", default_value_t = Pingpong::default().port,
           value_parser = clap::value_parser!(u16).range(1..))]
     pub port: u16,
-    /// Bytes of a message
-    #[arg(short, long, value_name = "BYTES", default_value_t = 65_536,
-          value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
-    pub size: u32,
     /// Path MTU; the smaller one of both ends counts
     #[arg(short, long, value_name = "BYTES", default_value = "4096", value_parser = mtu())]
     pub mtu: u32,
@@ -177,26 +188,110 @@ pub struct PerftestArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1000,
           value_parser = clap::value_parser!(u64).range(1..))]
     pub iters: u64,
-    /// Receive buffers that a server of SENDs keeps posted
-    #[arg(short, long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=64))]
-    pub rx_depth: u64,
     /// Use a key, or as the server tell one, that no memory has
     #[arg(long)]
     pub wrong_key: bool,
 }
 
-impl PerftestArgs {
-    /// The tool with these options.
-    const fn tool(&self, verb: Verb) -> Perftest {
-        Perftest {
+impl CommonArgs {
+    const fn tool(&self, verb: Verb, size: u32, buffers: u64, reads: u16) -> Tool {
+        Tool::Perftest(Perftest {
             verb,
-            size: self.size,
+            size,
             mtu: self.mtu,
             iterations: self.iters,
-            buffers: self.rx_depth,
+            buffers,
+            reads,
             port: self.port,
             wrong_key: self.wrong_key,
-        }
+        })
+    }
+}
+
+/// Options of `ib_send_bw` and `ib_write_bw`.
+#[derive(Debug, Args)]
+pub struct PerftestArgs {
+    /// Those of all tools.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "BYTES", default_value_t = 65_536,
+          value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub size: u32,
+    /// Receive buffers that a server of SENDs keeps posted
+    #[arg(short, long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub rx_depth: u64,
+}
+
+impl PerftestArgs {
+    /// The tool with these options.
+    const fn tool(&self, verb: Verb) -> Tool {
+        self.common.tool(verb, self.size, self.rx_depth, OUTS)
+    }
+}
+
+/// Options of `ib_read_bw`.
+#[derive(Debug, Args)]
+pub struct ReadArgs {
+    /// Those of all tools.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "BYTES", default_value_t = 65_536,
+          value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub size: u32,
+    /// READs that may be unanswered; the smaller one of both ends counts
+    #[arg(short, long, value_name = "N", default_value_t = OUTS,
+          value_parser = clap::value_parser!(u16).range(1..=i64::from(OUTS)))]
+    pub outs: u16,
+}
+
+impl ReadArgs {
+    /// The tool with these options.
+    const fn tool(&self) -> Tool {
+        self.common.tool(Verb::Read, self.size, 0, self.outs)
+    }
+}
+
+/// Options of `ib_atomic_bw`.
+#[derive(Debug, Args)]
+pub struct AtomicArgs {
+    /// Those of all tools.
+    #[command(flatten)]
+    pub common: CommonArgs,
+    /// The operation
+    #[arg(
+        short = 'A',
+        long = "atomic_type",
+        value_name = "TYPE",
+        default_value = "FETCH_AND_ADD"
+    )]
+    pub kind: AtomicType,
+    /// Atomics that may be unanswered; the smaller one of both ends counts
+    #[arg(short, long, value_name = "N", default_value_t = OUTS,
+          value_parser = clap::value_parser!(u16).range(1..=i64::from(OUTS)))]
+    pub outs: u16,
+}
+
+/// An atomic, as the tool calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AtomicType {
+    /// Adds 1.
+    #[value(name = "FETCH_AND_ADD")]
+    FetchAndAdd,
+    /// Writes another number if there is the expected one.
+    #[value(name = "CMP_AND_SWAP")]
+    CmpAndSwap,
+}
+
+impl AtomicArgs {
+    /// The tool with these options.
+    const fn tool(&self) -> Tool {
+        let verb = match self.kind {
+            AtomicType::FetchAndAdd => Verb::FetchAdd,
+            AtomicType::CmpAndSwap => Verb::CmpSwap,
+        };
+        self.common.tool(verb, WORD, 0, self.outs)
     }
 }
 

@@ -14,7 +14,10 @@ use xoff_network::attach::{Attached, Ended, Report, Settings};
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::time::Time;
 
-pub use arguments::{AttachArgs, PerftestArgs, PingpongArgs, ToolArgs, Window};
+pub use arguments::{
+    AtomicArgs, AtomicType, AttachArgs, CommonArgs, PerftestArgs, PingpongArgs, ReadArgs, ToolArgs,
+    Window,
+};
 pub use cable::Place;
 
 use cable::Cable;

@@ -157,6 +157,49 @@ fn perftests_tools_are_spoken_too() {
 }
 
 #[test]
+fn memory_is_read_and_changed_once() {
+    // An RTL NIC and a model NIC, each as the client.
+    for (server, client) in [("--model", "--rtl"), ("--rtl", "--model")] {
+        let kind = |nic: &'static str| (nic == "--model").then_some(nic);
+        for words in [
+            &["ib_read_bw", "-s", "3000", "-m", "1024"][..],
+            &["ib_atomic_bw"],
+            &["ib_atomic_bw", "-A", "CMP_AND_SWAP", "-o", "3"],
+        ] {
+            let cable = Cable::new();
+            let tool = [words, &["-n", "150"]].concat();
+            // A request, a response or an answer to an atomic is lost.
+            let lost = |opcode| ["--fault-in", opcode];
+            let faults = [
+                lost("opcode 12, skip 20, shots 1: drop"),
+                lost("opcode 20, skip 30, shots 1: drop"),
+                lost("opcode 19, skip 5, shots 1: drop"),
+            ]
+            .concat();
+            let faults_out = [
+                ["--fault-out", "opcode 14, skip 40, shots 1: drop"],
+                ["--fault-out", "opcode 18, skip 40, shots 1: drop"],
+            ]
+            .concat();
+            let server: Vec<&str> = kind(server)
+                .into_iter()
+                .chain(faults)
+                .chain(faults_out)
+                .collect();
+            let client: Vec<&str> = kind(client).into_iter().collect();
+            let server = [&server, &tool[..]].concat();
+            let client = [&client, &tool[..], &["192.0.2.2"]].concat();
+            let ends = cable.both(&server, &client);
+            let performed = if words == ["ib_atomic_bw"] { 150 } else { 0 };
+            complete(&ends, [performed, 150]);
+            assert_eq!(ends[0].1["dropped"]["fault_in.lost"], 1);
+            assert_eq!(ends[0].1["dropped"]["fault_out.lost"], 1);
+            cable.check("server");
+        }
+    }
+}
+
+#[test]
 fn a_wrong_key_is_refused() {
     let cable = Cable::new();
     let server = ["--model", "--wait", "3", "ib_write_bw", "-n", "5"];
