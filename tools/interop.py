@@ -41,6 +41,7 @@ class Row:
     code: int = 0  # with which `xoff attach` ends
     failed: str = ""  # what its failure has to name
     guest_says: str = ""  # what the guest has to say
+    cable: str = "stream"  # QEMU's network backend
     netem: str = ""  # what the guest's queueing discipline netem does with what the guest sends
 
 
@@ -96,6 +97,7 @@ def matrix():
     netems = ("loss", "loss 1%"), ("duplicates", "duplicate 2%"), ("reorder", "delay 300us reorder 98%")
     rows += [Row(f"netem-{name}-linux", "ib_send_bw", "linux", some, netem=netem) for name, netem in netems]
     rows += [Row(f"netem-{name}-nic", "ib_write_bw", "nic", some, netem=netem) for name, netem in netems[:2]]
+    rows.append(Row("dgram", "ibv_rc_pingpong", "linux", ["-s", "10000", "-n", "50"], cable="dgram"))
     # One buffer for all that is on its way: the receiver is not ready again and again.
     few = ["-s", "4096", "-n", "50", "-m", "1024", "-r", "1"]
     rows += [Row(f"rnr-{client}", "ib_send_bw", client, few) for client in ("linux", "nic")]
@@ -138,10 +140,15 @@ def guest_command(row):
 
 
 class Guest:
-    """The machine. QEMU listens at the cable's socket, for one end after the other."""
+    """The machine. QEMU listens at the cable's socket, for one end after the other; or has a socket for datagrams."""
 
-    def __init__(self, guest, folder, log):
-        self.cable, line = folder / "link.sock", folder / "line.sock"
+    def __init__(self, guest, folder, log, cable):
+        line, link, nic = (folder / f"{name}.sock" for name in ("line", "link", "nic"))
+        if cable == "stream":
+            backend, self.cable = f"server=on,addr.type=unix,addr.path={link}", [f"unix:{link}", "--connect"]
+        else:
+            backend = f"local.type=unix,local.path={link},remote.type=unix,remote.path={nic}"
+            self.cable = [f"dgram:{nic},{link}"]
         off = ",".join(f"{name}=off" for name in OFFLOADS)
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg", "-M", "pc,usb=off", "-cpu", "max", "-m", "384", "-smp", "1"]
@@ -149,7 +156,7 @@ class Guest:
             + ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initramfs.gz")]
             + ["-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off"]
             + ["-serial", f"file:{log}", "-serial", f"unix:{line},server=on,wait=off"]
-            + ["-netdev", f"stream,id=net0,server=on,addr.type=unix,addr.path={self.cable}"]
+            + ["-netdev", f"{cable},id=net0,{backend}"]
             + ["-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=,{off}"],
             stdin=subprocess.DEVNULL,
         )
@@ -199,7 +206,7 @@ class Guest:
 
 
 def attach_command(arguments, row, cable, out):
-    command = [str(arguments.xoff), "attach", f"unix:{cable}", "--connect", "--json", "--out", str(out)]
+    command = [str(arguments.xoff), "attach", *cable, "--json", "--out", str(out)]
     command += ["--pace", arguments.pace]
     command += ["--model"] if arguments.model else []
     command += ["--waves"] if arguments.waves else []
@@ -290,14 +297,17 @@ def main():
         names = ", ".join(row.name for row in matrix())
         sys.exit(f"interop: no row begins with {', '.join(arguments.rows)}; there are {names}")
     arguments.out.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.time()
-        guest = Guest(arguments.guest, Path(folder), arguments.out / "boot.log")
-        print(f"Linux is there after {time.time() - began:.0f} s\n")
-        try:
-            failed = table(arguments, rows, guest)
-        finally:
-            guest.stop()
+    failed = 0
+    for cable in dict.fromkeys(row.cable for row in rows):
+        with tempfile.TemporaryDirectory() as folder:
+            began = time.time()
+            guest = Guest(arguments.guest, Path(folder), arguments.out / "boot.log", cable)
+            print(f"Linux is there after {time.time() - began:.0f} s, with a cable of the kind {cable}\n")
+            try:
+                failed += table(arguments, [row for row in rows if row.cable == cable], guest)
+            finally:
+                guest.stop()
+    print(f"{len(rows) - failed} held, {failed} failed; captures and what the guest says: {arguments.out}")
     sys.exit(failed > 0)
 
 
@@ -314,7 +324,7 @@ def table(arguments, rows, guest):
         counts = (messages.get("sent", ""), messages.get("received", ""), counters.get("resent_out", 0), lost)
         verdict = "; ".join(wrong) if wrong else "held" if row.code == 0 else f"held: {row.failed}"
         say((row.name, row.client, *counts, round(time.time() - began)), verdict)
-    print(f"\n{len(rows) - failed} held, {failed} failed; captures and what the guest says: {arguments.out}")
+    print()
     return failed
 
 

@@ -21,8 +21,8 @@ const OUTS: u16 = 16;
 const WORD: u32 = 8;
 
 const HELP: &str = "\
-The cable is a socket as QEMU's network backend stream has it: raw Ethernet frames, each behind its length in four \
-bytes, big-endian. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
+The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
+bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
 it. Simulated time keeps the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is \
 too slow for it, simulated time stands still.
 
@@ -34,6 +34,8 @@ Examples:
   #   -netdev stream,id=net0,server=off,addr.type=unix,addr.path=link.sock
   # and answers its ibv_rc_pingpong -d rxe0 -g 1 192.0.2.2
   xoff attach unix:link.sock ibv_rc_pingpong
+  # the same with -netdev dgram,id=net0,local.type=unix,local.path=vm.sock,remote.type=unix,remote.path=nic.sock
+  xoff attach dgram:nic.sock,vm.sock ibv_rc_pingpong
   # as the client of ibv_rc_pingpong -d rxe0 -g 1 -m 4096 in the machine
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
   # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
@@ -54,7 +56,7 @@ input: the peer never came, went away or said what no tool says, 130 interrupted
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
 pub struct AttachArgs {
-    /// The cable: unix:PATH, or tcp:127.0.0.1:PORT
+    /// The cable: unix:PATH, tcp:127.0.0.1:PORT, dgram:PATH,PEER or udp:127.0.0.1:PORT,127.0.0.1:PEER
     #[arg(value_name = "CABLE")]
     pub cable: Place,
     /// Connect to the cable's socket instead of waiting there for the peer

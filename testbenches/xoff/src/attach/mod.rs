@@ -3,6 +3,7 @@
 mod arguments;
 mod cable;
 mod drive;
+mod pace;
 mod recording;
 mod table;
 
@@ -61,12 +62,23 @@ pub fn run(
     let mut recording = Recording::create(&out.join("capture.pcapng"))?;
     let wait = Wall::from_secs(arguments.wait);
     let started = Instant::now();
-    let ended = attach(arguments, &mut attached, &mut recording, wait, streams);
+    let mut unheard = 0;
+    let ended = attach(
+        arguments,
+        &mut attached,
+        &mut recording,
+        wait,
+        &mut unheard,
+        streams,
+    );
     recording.close()?;
     if let Some(rtl) = attached.nic_mut().clocked_mut() {
         rtl.close_waves()?;
     }
-    let report = attached.report();
+    let mut report = attached.report();
+    if unheard > 0 {
+        report.dropped.insert("cable.no_peer".into(), unheard);
+    }
     let refused = match &report.ended {
         Ended::Refused(why) => Some(why.clone()),
         _ => None,
@@ -95,12 +107,13 @@ pub fn run(
     }
 }
 
-/// Waits for the peer, and runs with it.
+/// Waits for the peer, and runs with it. Counts the frames that were sent before it was there.
 fn attach(
     arguments: &AttachArgs,
     attached: &mut Attached,
     recording: &mut Recording,
     wait: Wall,
+    unheard: &mut u64,
     streams: &mut Streams,
 ) -> anyhow::Result<End> {
     let place = &arguments.cable;
@@ -114,7 +127,11 @@ fn attach(
     };
     match cable {
         None => Ok(End::Interrupted),
-        Some(mut cable) => drive::drive(attached, &mut cable, recording, wait, arguments.pace),
+        Some(mut cable) => {
+            let end = drive::drive(attached, &mut cable, recording, wait, arguments.pace);
+            *unheard = cable.unheard();
+            end
+        }
     }
 }
 

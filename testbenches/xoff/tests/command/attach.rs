@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
@@ -38,7 +39,11 @@ impl Cable {
 
     /// Starts an end in a thread of its own.
     fn end(&self, name: &str, arguments: &[&str]) -> JoinHandle<Came> {
-        let place = format!("unix:{}", self.socket().display());
+        self.end_at(format!("unix:{}", self.socket().display()), name, arguments)
+    }
+
+    /// The same, with a cable of any kind.
+    fn end_at(&self, place: String, name: &str, arguments: &[&str]) -> JoinHandle<Came> {
         let out = self.results(name);
         let mut words = vec!["attach".to_owned(), place, "--json".into()];
         words.extend(["--out".into(), out.display().to_string()]);
@@ -280,6 +285,64 @@ fn peers_that_are_none_end_it_in_order() {
         },
         &["no frame of the peer in 1 s", waited],
     );
+}
+
+#[test]
+fn a_datagram_is_a_frame_too() {
+    let cable = Cable::new();
+    let [a, b] = ["a", "b"].map(|end| cable.results(end).display().to_string());
+    let ports = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    let [c, d] = ports.map(|socket| socket.local_addr().unwrap().to_string());
+    for (kind, own, peer) in [("dgram", a, b), ("udp", c, d)] {
+        let tool = ["--model", "ibv_rc_pingpong", "-s", "5000", "-n", "20"];
+        let server = cable.end_at(format!("{kind}:{own},{peer}"), "server", &tool);
+        // It is there before its peer, and its peer before its first frame.
+        sleep(Duration::from_millis(300));
+        let other = ["--mac", "02:00:00:00:00:01", "--ip", "192.0.2.1"];
+        let client = [&other, &tool[..], &["192.0.2.2"]].concat();
+        let client = cable.end_at(format!("{kind}:{peer},{own}"), "client", &client);
+        complete(&[server, client].map(|end| end.join().unwrap()), [20, 20]);
+        cable.check("server");
+        assert!(!Path::new(&own).exists());
+    }
+}
+
+#[test]
+fn datagrams_that_are_no_frames_end_it_in_order() {
+    let cable = Cable::new();
+    let [own, peer] = ["own", "peer"].map(|end| cable.results(end));
+    let place = format!("dgram:{},{}", own.display(), peer.display());
+    let start = |words: &[&str]| {
+        let words = [&["--model", "--wait", "1"], words, &["ibv_rc_pingpong"]].concat();
+        cable.end_at(place.clone(), "end", &words)
+    };
+    let (outcome, _) = start(&["--connect"]).join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(error.contains("datagrams have no connection"), "{error}");
+
+    let (outcome, _) = start(&[]).join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(error.contains("no frame of the peer in 1 s"), "{error}");
+
+    let end = start(&[]);
+    let socket = UnixDatagram::bind(&peer).unwrap();
+    for _ in 0..500 {
+        if own.exists() {
+            break;
+        }
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(mode(&own), 0o600);
+    socket.send_to(&[0xFF; 60], &own).unwrap();
+    socket.send_to(b"hello", &own).unwrap();
+    let (outcome, summary) = end.join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(
+        error.contains("behind 1 frames of the peer: a datagram of 5 bytes"),
+        "{error}"
+    );
+    assert_eq!(summary["error"], error);
+    assert_eq!(summary["dropped"]["host.not_for_it"], 1);
 }
 
 #[test]

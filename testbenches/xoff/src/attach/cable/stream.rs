@@ -1,12 +1,9 @@
-//! The cable to the peer: a stream socket with frames as QEMU's network backend `stream` has them.
+//! A cable that is a stream socket, with frames as QEMU's network backend `stream` has them.
 
-use std::fmt;
 use std::io::{self, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,55 +11,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use xoff_waves::capture::MAX_FRAME_BYTES;
 
+use super::{Came, HEADER_BYTES, TAKES, check_mode, hidden};
 use crate::interruption::interrupted;
 
-/// Bytes of an Ethernet header, which every frame has.
-const HEADER_BYTES: usize = 14;
 /// How many frames wait to be taken before the peer has to.
 const WAITING: usize = 4096;
 /// How often it is looked whether the peer has come.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long the peer may take to take a frame.
-const TAKES: Duration = Duration::from_secs(10);
-
-/// Where the cable's socket is.
+/// Where the socket is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A path in the file system.
     Unix(PathBuf),
     /// An address of this machine that no other reaches.
     Tcp(SocketAddr),
-}
-
-impl FromStr for Place {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("'{text}': expected unix:PATH or tcp:127.0.0.1:PORT");
-        let (kind, place) = text.split_once(':').ok_or_else(expected)?;
-        match kind {
-            "unix" if !place.is_empty() => Ok(Self::Unix(place.into())),
-            "tcp" => {
-                let address: SocketAddr = place.parse().map_err(|_| expected())?;
-                if !address.ip().is_loopback() {
-                    return Err(format!(
-                        "'{text}': anybody who reaches this address could send frames; 127.0.0.1 or [::1] is right"
-                    ));
-                }
-                Ok(Self::Tcp(address))
-            }
-            _ => Err(expected()),
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unix(path) => write!(f, "unix:{}", path.display()),
-            Self::Tcp(address) => write!(f, "tcp:{address}"),
-        }
-    }
 }
 
 /// A socket of either kind.
@@ -104,19 +66,8 @@ impl Stream {
     }
 }
 
-/// What has come.
-#[derive(Debug)]
-pub(super) enum Came {
-    /// A frame without FCS.
-    Frame(Vec<u8>),
-    /// Nothing, in the time that was given.
-    Nothing,
-    /// No more will: the peer has closed the cable, or sent what is no frame. Why.
-    End(String),
-}
-
 /// A cable with a peer at its other end. Its thread ends with it.
-pub(super) struct Cable {
+pub struct Cable {
     came: Receiver<Result<Vec<u8>, String>>,
     write: Box<dyn Write>,
     stream: Stream,
@@ -130,12 +81,16 @@ impl Cable {
     /// # Errors
     ///
     /// The socket cannot be made, or nobody comes.
-    pub fn listen(place: &Place, wait: Duration) -> anyhow::Result<Option<Self>> {
-        let name = place.to_string();
+    pub fn listen(place: &Place, name: &str, wait: Duration) -> anyhow::Result<Option<Self>> {
         let stream = match place {
             Place::Unix(path) => {
-                let listener = bind(path).with_context(|| name.clone())?;
-                let came = wait_for(&name, wait, || Ok(Stream::Unix(listener.accept()?.0)));
+                let listener = hidden(path, |draft| {
+                    let listener = UnixListener::bind(draft)?;
+                    listener.set_nonblocking(true)?;
+                    Ok(listener)
+                });
+                let listener = listener.with_context(|| name.to_owned())?;
+                let came = wait_for(name, wait, || Ok(Stream::Unix(listener.accept()?.0)));
                 // Nobody else is to find it.
                 let removed = std::fs::remove_file(path);
                 let came = came?;
@@ -143,9 +98,9 @@ impl Cable {
                 came
             }
             Place::Tcp(address) => {
-                let listener = TcpListener::bind(address).with_context(|| name.clone())?;
+                let listener = TcpListener::bind(address).with_context(|| name.to_owned())?;
                 listener.set_nonblocking(true)?;
-                wait_for(&name, wait, || Ok(Stream::Tcp(listener.accept()?.0)))?
+                wait_for(name, wait, || Ok(Stream::Tcp(listener.accept()?.0)))?
             }
         };
         stream.map(Self::new).transpose()
@@ -156,22 +111,14 @@ impl Cable {
     /// # Errors
     ///
     /// It is not there, or anybody may write to it.
-    pub fn connect(place: &Place) -> anyhow::Result<Self> {
+    pub fn connect(place: &Place, name: &str) -> anyhow::Result<Self> {
         let stream = match place {
             Place::Unix(path) => {
-                let name = || place.to_string();
-                let mode = std::fs::metadata(path).with_context(name)?;
-                let mode = mode.permissions().mode();
-                if mode & 0o002 != 0 {
-                    bail!(
-                        "{place}: its mode is {:o}, so that anybody here may send frames; chmod o-w is right",
-                        mode & 0o777
-                    );
-                }
-                Stream::Unix(UnixStream::connect(path).with_context(name)?)
+                check_mode(path, name)?;
+                Stream::Unix(UnixStream::connect(path).with_context(|| name.to_owned())?)
             }
             Place::Tcp(address) => {
-                Stream::Tcp(TcpStream::connect(address).with_context(|| place.to_string())?)
+                Stream::Tcp(TcpStream::connect(address).with_context(|| name.to_owned())?)
             }
         };
         Self::new(stream)
@@ -223,24 +170,6 @@ impl Drop for Cable {
     fn drop(&mut self) {
         self.stream.shut();
     }
-}
-
-/// A socket at a path that nobody has access to but this user, from its first moment on.
-fn bind(path: &Path) -> anyhow::Result<UnixListener> {
-    if path.symlink_metadata().is_ok() {
-        bail!("there is something already; remove it, or name another path");
-    }
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    // Its mode is 0700.
-    let hidden = tempfile::Builder::new()
-        .prefix(".xoff")
-        .tempdir_in(folder.unwrap_or(Path::new(".")))?;
-    let draft = hidden.path().join("s");
-    let listener = UnixListener::bind(&draft)?;
-    std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    std::fs::rename(&draft, path)?;
-    Ok(listener)
 }
 
 /// Waits until somebody comes.
@@ -330,24 +259,6 @@ fn whole(stream: &mut impl Read, bytes: &mut [u8]) -> Result<usize, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn places_are_read_and_those_that_others_reach_refused() {
-        assert_eq!("unix:a/b".parse(), Ok(Place::Unix("a/b".into())));
-        let local = "tcp:127.0.0.1:7000".parse::<Place>().unwrap();
-        assert_eq!(local.to_string(), "tcp:127.0.0.1:7000");
-        assert!("tcp:[::1]:7000".parse::<Place>().is_ok());
-        for (text, said) in [
-            ("tcp:0.0.0.0:7000", "127.0.0.1 or [::1] is right"),
-            ("tcp:192.0.2.1:7000", "127.0.0.1 or [::1] is right"),
-            ("tcp:localhost", "expected unix:PATH"),
-            ("unix:", "expected unix:PATH"),
-            ("link.sock", "expected unix:PATH"),
-        ] {
-            let wrong = text.parse::<Place>().unwrap_err();
-            assert!(wrong.contains(said) && wrong.contains(text), "{wrong}");
-        }
-    }
 
     #[test]
     fn lengths_and_ends_are_named() {
