@@ -21,6 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 GUEST_IP, NIC_IP = "192.0.2.1", "192.0.2.2"
+# In a network the first host is the guest, and the second one has the tool.
+HOST_IP, FAR_IP = "10.0.0.1", "10.0.0.2"
+GUEST_MAC, HOST_MAC = "52:54:00:00:00:01", "02:00:00:00:00:01"
+SCENARIO = Path(__file__).parent / "interop" / "incast.toml"
 # Seconds: until the guest has to be there, a tool in it has to end, and the attached end has to follow.
 BOOT_LIMIT, TOOL_LIMIT, END_LIMIT = 300, 120, 30
 OFFLOADS = ["csum", "guest_csum", "gso"] + [
@@ -41,7 +45,9 @@ class Row:
     code: int = 0  # with which `xoff attach` ends
     failed: str = ""  # what its failure has to name
     guest_says: str = ""  # what the guest has to say
+    limit: int = TOOL_LIMIT  # seconds after which the guest's tool is killed
     cable: str = "stream"  # QEMU's network backend
+    run: list = field(default_factory=list)  # of `xoff run`, if the guest is a host of a network
     netem: str = ""  # what the guest's queueing discipline netem does with what the guest sends
 
 
@@ -98,6 +104,7 @@ def matrix():
     rows += [Row(f"netem-{name}-linux", "ib_send_bw", "linux", some, netem=netem) for name, netem in netems]
     rows += [Row(f"netem-{name}-nic", "ib_write_bw", "nic", some, netem=netem) for name, netem in netems[:2]]
     rows.append(Row("dgram", "ibv_rc_pingpong", "linux", ["-s", "10000", "-n", "50"], cable="dgram"))
+    rows += network()
     # One buffer for all that is on its way: the receiver is not ready again and again.
     few = ["-s", "4096", "-n", "50", "-m", "1024", "-r", "1"]
     rows += [Row(f"rnr-{client}", "ib_send_bw", client, few) for client in ("linux", "nic")]
@@ -109,6 +116,12 @@ def matrix():
         Row("wrong-key-linux", "ib_write_bw", "linux", wrong, nic_options=["--wrong-key"], code=2,
             failed="closed", guest_says="remote access error|syndrom")
     )
+    # Linux's tool is killed while it sends, or is sent to: its queue pair is destroyed under load.
+    endless = ["-s", "8192", "-n", "1000000", "-m", "1024"]
+    rows += [
+        Row("destroyed-linux", "ib_send_bw", "linux", endless, limit=2, code=2, failed="closed the TCP connection"),
+        Row("destroyed-nic", "ib_send_bw", "nic", endless, limit=2, code=1, failed="RetryExceeded"),
+    ]
     return rows
 
 
@@ -123,13 +136,31 @@ def one_sided(name, tool, options):
         yield Row(f"{name}-loss-{client}", tool, client, options, attach=lost)
 
 
+# Class 3, whose DSCPs are 24 to 31, is lossless there; the lowest bits say that packets may be marked.
+TRAFFIC_CLASS = 26 << 2 | 2
+
+
+def network():
+    """Rows with the guest behind two switches: tools/interop/incast.toml."""
+    some = ["-s", "8192", "-n", "200", "-m", "1024"]
+    classed = [*some, f"--tclass={TRAFFIC_CLASS}"]
+    for name, tool, client, options in (
+        ("send", "ib_send_bw", "linux", classed),
+        ("read", "ib_read_bw", "linux", classed),
+        ("pingpong", "ibv_rc_pingpong", "nic", some),
+    ):
+        sets = [f"hosts.far.tool.name={tool}"] + ["hosts.far.tool.server=linux"] * (client == "nic")
+        run = [word for key in sets for word in ("--set", key)]
+        yield Row(f"network-{name}-{client}", tool, client, options, cable="network", run=run)
+
+
 def guest_command(row):
     """The command in the guest."""
-    words = [f"timeout {TOOL_LIMIT}", row.tool, "-d", "rxe0"]
+    words = [f"timeout -s KILL {row.limit}", row.tool, "-d", "rxe0"]
     words += ["-g", "1"] if row.tool == "ibv_rc_pingpong" else ["-x", "1", "-F"]
     words += row.options
     if row.client == "linux":
-        words.append(NIC_IP)
+        words.append(FAR_IP if row.run else NIC_IP)
     command = " ".join(words)
     if row.netem:
         command = (
@@ -144,20 +175,22 @@ class Guest:
 
     def __init__(self, guest, folder, log, cable):
         line, link, nic = (folder / f"{name}.sock" for name in ("line", "link", "nic"))
-        if cable == "stream":
-            backend, self.cable = f"server=on,addr.type=unix,addr.path={link}", [f"unix:{link}", "--connect"]
-        else:
-            backend = f"local.type=unix,local.path={link},remote.type=unix,remote.path={nic}"
+        if cable == "dgram":
+            backend = f"dgram,id=net0,local.type=unix,local.path={link},remote.type=unix,remote.path={nic}"
             self.cable = [f"dgram:{nic},{link}"]
+        else:
+            backend = f"stream,id=net0,server=on,addr.type=unix,addr.path={link}"
+            self.cable = [f"unix:{link}", "--connect"]
+        ip, mac = (HOST_IP, HOST_MAC) if cable == "network" else (GUEST_IP, GUEST_MAC)
         off = ",".join(f"{name}=off" for name in OFFLOADS)
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg", "-M", "pc,usb=off", "-cpu", "max", "-m", "384", "-smp", "1"]
             + ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
             + ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initramfs.gz")]
-            + ["-append", "console=ttyS0 loglevel=4 panic=-1 mitigations=off"]
+            + ["-append", f"console=ttyS0 loglevel=4 panic=-1 mitigations=off ADDRESS={ip}"]
             + ["-serial", f"file:{log}", "-serial", f"unix:{line},server=on,wait=off"]
-            + ["-netdev", f"{cable},id=net0,{backend}"]
-            + ["-device", f"virtio-net-pci,netdev=net0,mac=52:54:00:00:00:01,romfile=,{off}"],
+            + ["-netdev", backend]
+            + ["-device", f"virtio-net-pci,netdev=net0,mac={mac},romfile=,{off}"],
             stdin=subprocess.DEVNULL,
         )
         self.line = socket.socket(socket.AF_UNIX)
@@ -205,6 +238,14 @@ class Guest:
         self.process.wait()
 
 
+def network_command(arguments, row, cable, out):
+    """The command for a row in a network."""
+    place, connect = cable
+    command = [str(arguments.xoff), "run", str(SCENARIO), "--attach", f"linux={place}", connect, "--json"]
+    command += ["--pace", arguments.pace, "--out", str(out), "--pcap", "linux", *row.run]
+    return command + (["--set", "host.nic=model"] if arguments.model else [])
+
+
 def attach_command(arguments, row, cable, out):
     command = [str(arguments.xoff), "attach", *cable, "--json", "--out", str(out)]
     command += ["--pace", arguments.pace]
@@ -219,10 +260,10 @@ def run(arguments, row, guest):
     out = arguments.out / row.name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    command = attach_command(arguments, row, guest.cable, out)
+    command = (network_command if row.run else attach_command)(arguments, row, guest.cable, out)
     end = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     # It creates the capture, and connects.
-    while not (out / "capture.pcapng").exists() and end.poll() is None:
+    while not (results(row, out) / "capture.pcapng").exists() and end.poll() is None:
         time.sleep(0.02)
     time.sleep(0.2)
     guest.begin(guest_command(row))
@@ -238,19 +279,35 @@ def run(arguments, row, guest):
     return judge(arguments, row, out, end.returncode, code, said, words)
 
 
+def results(row, out):
+    """The folder with the capture and the summary: that of the scenario, if there is one."""
+    return out / SCENARIO.stem if row.run else out
+
+
+def summary_of(row, out):
+    """The summary of the NIC's end. Of a network it is that of the host with the tool."""
+    summary = json.loads((results(row, out) / "summary.json").read_text())
+    if not row.run:
+        return summary
+    attached = summary["attached"]
+    broken = [it["metric"] for it in summary["expectations"] if not it["held"]]
+    error = attached["error"] or (f"expected otherwise: {', '.join(broken)}" if broken else None)
+    return {"error": error, **attached["tools"][0]}
+
+
 def judge(arguments, row, out, code, guest_code, said, words):
     """What is wrong with a row, and the summary of the NIC's end."""
     try:
-        summary = json.loads((out / "summary.json").read_text())
-    except (OSError, ValueError):
-        return [f"xoff attach wrote no summary: {words.strip()}"], {}
+        summary = summary_of(row, out)
+    except (OSError, ValueError, KeyError):
+        return [f"xoff wrote no summary: {words.strip()}"], {}
     wrong = []
     if (guest_code == 0) != (row.code == 0):
         wrong.append(f"the guest's tool ended with {guest_code}")
     if code != row.code:
-        wrong.append(f"xoff attach ended with {code}: {summary['error'] or json.dumps(summary['ended'])}")
+        wrong.append(f"xoff ended with {code}: {summary['error'] or json.dumps(summary['ended'])}")
     if row.failed not in json.dumps(summary["ended"]) + str(summary["error"]):
-        wrong.append(f"xoff attach does not say {row.failed}")
+        wrong.append(f"xoff does not say {row.failed}")
     if row.guest_says and not re.search(row.guest_says, said, re.IGNORECASE):
         wrong.append(f"the guest does not say {row.guest_says}")
     if row.tool == "ibv_rc_pingpong" and row.client == "linux" and not wrong:
@@ -262,7 +319,7 @@ def judge(arguments, row, out, code, guest_code, said, words):
     if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != iterations(row):
         wrong.append(f"{summary['messages']['received']} atomics were performed, not {iterations(row)}")
     checked = subprocess.run(
-        [str(arguments.xoff), "check", str(out / "capture.pcapng")], capture_output=True, text=True
+        [str(arguments.xoff), "check", str(results(row, out) / "capture.pcapng")], capture_output=True, text=True
     )
     (out / "check.txt").write_text(checked.stdout + checked.stderr)
     if checked.returncode != 0:

@@ -44,7 +44,8 @@ struct OfHost {
 impl OfHost {
     fn new(settings: &HostSettings) -> Self {
         Self {
-            pfc: (settings.nic != NicKind::Tcp).then(|| class_bits(&settings.lossless)),
+            pfc: (!matches!(settings.nic, NicKind::Tcp | NicKind::Attached))
+                .then(|| class_bits(&settings.lossless)),
             dcqcn: settings.marks().is_some(),
             watchdog_bite: after(settings.watchdog_bite),
         }

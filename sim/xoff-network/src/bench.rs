@@ -29,6 +29,8 @@ const POLL: Duration = Duration::from_us(1);
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub nic: Box<dyn Endpoint>,
+    /// Its line's.
+    pub rate: LineRate,
     clock: Clock,
     now: Time,
     /// Frames that have not arrived yet, in the order of their ends.
@@ -43,12 +45,11 @@ impl Bench {
         address: Address,
         qps: usize,
     ) -> Result<Self, EndpointError> {
-        let clock = Clock::new((kind.period)(RATE), Duration::ZERO);
-        let mut nic = (kind.make)(EndpointSetup {
+        let setup = EndpointSetup {
             host: HostSetup {
                 name: name.into(),
                 address,
-                clock,
+                clock: Clock::new((kind.period)(RATE), Duration::ZERO),
                 rate: RATE,
                 settings: NicSettings::new(address.mac),
                 neighbours: Vec::new(),
@@ -61,10 +62,18 @@ impl Bench {
             congestion: None,
             translation: None,
             tcp: TcpSettings::default(),
-        })?;
+        };
+        Self::of(kind, setup)
+    }
+
+    /// A NIC as it is set up in a network.
+    pub fn of(kind: &Kind, setup: EndpointSetup) -> Result<Self, EndpointError> {
+        let (clock, rate) = (setup.host.clock, setup.host.rate);
+        let mut nic = (kind.make)(setup)?;
         nic.host_mut().take_over(Seed(SEED));
         Ok(Self {
             nic,
+            rate,
             clock,
             now: Time::ZERO,
             inbox: VecDeque::new(),

@@ -25,6 +25,8 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{PRIORITIES, Psn};
 
+use crate::attach::Report as ToolReport;
+use crate::attach::outside::{self, Outside};
 use crate::parts::Seen;
 use crate::policy::{EcnTuner, PolicyKind};
 use crate::scenario::check::{Issue, MODEL_QPS, RING};
@@ -182,6 +184,16 @@ pub trait Endpoint: Node + Debug {
     /// Itself, if it only stands at the place of a host that runs in another part of the network.
     #[doc(hidden)]
     fn stand_in(&mut self) -> Option<&mut dyn Any> {
+        None
+    }
+
+    /// Itself, if its host is outside of the simulation.
+    fn outside(&mut self) -> Option<&mut Outside> {
+        None
+    }
+
+    /// What its tool did with the peer outside, if it has one.
+    fn tool(&self) -> Option<ToolReport> {
         None
     }
 
@@ -376,6 +388,8 @@ pub type Restore = fn(&[u8]) -> Result<Box<dyn Endpoint>, String>;
 pub const RTL: &str = "rtl";
 /// Name of the kind of model NICs.
 pub const MODEL: &str = "model";
+/// Name of the kind of hosts that are outside of the simulation.
+pub const ATTACHED: &str = "attached";
 /// Name of the kind of hosts with TCP.
 pub const TCP: &str = "tcp";
 
@@ -556,6 +570,9 @@ impl Endpoints {
     fn named(&self, host: &str, name: &str) -> Result<Kind, Issue> {
         if let Some(kind) = self.kinds.get(name) {
             return Ok(*kind);
+        }
+        if name == ATTACHED {
+            return Ok(outside::kind());
         }
         let known = self.kinds.keys().map(String::as_str);
         let known: Vec<&str> = known

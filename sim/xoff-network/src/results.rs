@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::time::Time;
 
 use crate::answer::Answer;
+use crate::attach::{Ended, Messages};
 use crate::audit::Auditor;
 use crate::detect::{Probes, probes, unpaused};
 use crate::judge::{UnknownMetric, judge_all};
@@ -128,6 +129,9 @@ pub struct Summary {
     /// What the protocol monitors saw, if they watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monitored: Option<Monitored>,
+    /// What hosts did whose peer is outside of the simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attached: Option<Attached>,
     /// What the parts exchanged, if the network was divided into several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Exchanged>,
@@ -210,8 +214,32 @@ impl Summary {
     /// Returns whether every expectation held and the monitors, if they watched, found no violation.
     pub fn held(&self) -> bool {
         let violations = self.monitored.map_or(0, |monitored| monitored.violations);
-        violations == 0 && self.expectations.iter().all(|expectation| expectation.held)
+        let tools = self.attached.iter().flat_map(|attached| &attached.tools);
+        let complete = tools.fold(true, |all, tool| all && tool.ended == Ended::Complete);
+        violations == 0 && complete && self.expectations.iter().all(|expectation| expectation.held)
     }
+}
+
+/// What hosts did whose peer is outside of the simulation. Such a run is not the same again.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Attached {
+    /// Where the peer's socket is.
+    pub cable: String,
+    /// Why the run ended before its time.
+    pub error: Option<String>,
+    /// The tools, in the order of the hosts.
+    pub tools: Vec<ToolEnd>,
+}
+
+/// What became of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolEnd {
+    /// The host that runs it.
+    pub host: String,
+    /// How it ended.
+    pub ended: Ended,
+    /// Its messages.
+    pub messages: Messages,
 }
 
 /// What the parts of a network gave to each other. Times differ between repetitions.

@@ -152,6 +152,11 @@ impl Run {
         self.next_sample
     }
 
+    /// Ends it with its next step, which measures it as at the end of its time.
+    pub fn end_soon(&mut self) {
+        self.end = self.end.min(self.now() + Duration::from_ns(1));
+    }
+
     /// Whether it has come to its end.
     pub fn has_ended(&self) -> bool {
         self.now() >= self.end
@@ -226,6 +231,19 @@ impl Run {
     ///
     /// The run or an observer cannot go on.
     pub fn step(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Time, ObserverError> {
+        self.step_to(self.end, observers)
+    }
+
+    /// The same, and at most to `stop`.
+    ///
+    /// # Errors
+    ///
+    /// As [`step`](Self::step).
+    pub fn step_to(
+        &mut self,
+        stop: Time,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Time, ObserverError> {
         let due = |observers: &[&mut dyn Observer]| {
             let due = observers.iter().filter_map(|observer| observer.due());
             due.min()
@@ -239,7 +257,7 @@ impl Run {
         }
         let due = due(observers);
         let mut seen = Ok(());
-        let until = self.advance(due.unwrap_or(self.end), |records| {
+        let until = self.advance(due.unwrap_or(stop).min(stop), |records| {
             if seen.is_ok() {
                 seen = (observers.iter_mut()).try_for_each(|observer| observer.frames(records));
             }

@@ -18,6 +18,8 @@ use xoff_sim::switch::{ConfigError, Level, Switch};
 use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{Psn, Qpn, address_bits};
 
+use crate::attach::Outside;
+use crate::attach::inside::Inside;
 use crate::convergence::Converged;
 use crate::endpoint::{
     Created, Endpoint, EndpointError, EndpointSetup, Endpoints, HostSetup, Kind, Placed, WaveWindow,
@@ -27,6 +29,7 @@ use crate::ideal::Paths;
 use crate::parts::{self, Parts};
 use crate::plan::{Plan, receive_buffer};
 use crate::policy::SlowLoop;
+use crate::results::ToolEnd;
 use crate::scenario::check::{Issue, Issues, QPS};
 use crate::scenario::{
     self, Connection, Gate, Job, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
@@ -271,7 +274,7 @@ impl Simulation {
                 let period = (kind.period)(settings.rate);
                 let phase = Duration::from_ps(own.draws().below(period.as_ps()));
                 let clock = Clock::new(period, phase);
-                let endpoint = (kind.make)(EndpointSetup {
+                let setup = EndpointSetup {
                     seed: own.0,
                     max_frame: MAX_FRAME,
                     buffer: receive_buffer(&settings),
@@ -288,7 +291,17 @@ impl Simulation {
                         settings: plan.nic(scenario, node, &settings, &clock)?,
                         neighbours: plan.neighbours(node).collect(),
                     },
-                })?;
+                };
+                let endpoint: Box<dyn Endpoint> = match &entry.tool {
+                    None => (kind.make)(setup)?,
+                    Some(tool) => {
+                        let server = tool
+                            .server
+                            .as_ref()
+                            .map(|it| plan.address(plan.number(it)).ip);
+                        Box::new(Inside::new(&kind, setup, tool, server)?)
+                    }
+                };
                 kinds.insert(node, kind);
                 stations.push(Station::Endpoint(Placed::new(kind_name, endpoint)));
             }
@@ -466,6 +479,32 @@ impl Simulation {
     /// Panics when there is no such node.
     pub fn group(&self, node: NodeId) -> Option<&str> {
         self.groups[node.0 as usize].as_deref()
+    }
+
+    /// Has a node whose host is outside of the simulation exchange frames with it, at the time that was reached. `None`:
+    /// the node has none.
+    pub fn outside<R>(
+        &mut self,
+        node: NodeId,
+        with: impl FnOnce(&mut Outside, Time) -> R,
+    ) -> Option<R> {
+        let now = self.now();
+        self.network.exchange(node, |station| {
+            Some(with(station.endpoint_mut()?.outside()?, now))
+        })
+    }
+
+    /// What became of the tools of hosts whose peer is outside, in the order of the hosts.
+    pub fn tools(&self) -> Vec<ToolEnd> {
+        let tool = |(node, station): (NodeId, &Station)| {
+            let report = station.endpoint()?.tool()?;
+            Some(ToolEnd {
+                host: self.names[node.0 as usize].clone(),
+                ended: report.ended,
+                messages: report.messages,
+            })
+        };
+        self.stations().filter_map(tool).collect()
     }
 
     /// Notes about settings that may not be intended, such as a NIC that is slower than its line.

@@ -78,6 +78,18 @@ impl Dial {
         Ok(true)
     }
 
+    /// Looks whether the other end may say more.
+    ///
+    /// # Errors
+    ///
+    /// It sends no more.
+    pub fn still_open(&self, stack: &Stack, waits_for: &str) -> Result<(), ToolError> {
+        match stack.connected() {
+            Connected::Closed => Err(closed(waits_for)),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes the next `bytes` bytes. `None`: they have not all come.
     ///
     /// # Errors

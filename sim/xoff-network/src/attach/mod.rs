@@ -8,6 +8,9 @@
 //! | `verbs` | what tools do with the NIC |
 //! | `dial` | a tool's TCP connection, from either end |
 //! | `pingpong` | the tool `ibv_rc_pingpong` |
+//! | `inside` | a host of a network with all of this |
+//! | `outside` | the port of a network at which its peer is |
+//! | `arp` | ARP in such a network |
 //! | `perftest` | the tools `ib_send_bw`, `ib_write_bw`, `ib_read_bw` and `ib_atomic_bw` |
 //!
 //! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
@@ -17,9 +20,10 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use bytes::Bytes;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xoff_sim::headers::Headers;
+use xoff_sim::kernel::Frame;
 use xoff_sim::link::FaultRule;
 use xoff_sim::nic::Address;
 use xoff_sim::nic_registers as reg;
@@ -31,7 +35,10 @@ use crate::bench::Bench;
 use crate::endpoint::{Endpoint, EndpointError, Endpoints};
 use crate::scenario::NicKind;
 
+mod arp;
 mod dial;
+pub(crate) mod inside;
+pub(crate) mod outside;
 mod perftest;
 mod pingpong;
 mod port;
@@ -40,6 +47,7 @@ mod stack;
 mod tests;
 mod verbs;
 
+pub use outside::Outside;
 pub use perftest::{Perftest, Verb};
 pub use pingpong::Pingpong;
 
@@ -85,6 +93,8 @@ pub struct Settings {
     pub tool: Tool,
     /// Which end the tool is.
     pub role: Role,
+    /// DSCP of the NIC's packets, 0 to 63.
+    pub dscp: u8,
     /// Fault rules for frames from the peer.
     pub faults_in: Vec<FaultRule>,
     /// Fault rules for frames to the peer.
@@ -164,7 +174,7 @@ impl Running {
 }
 
 /// How the tool has ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// It has not.
@@ -180,7 +190,7 @@ pub enum Ended {
 }
 
 /// What became of the tool's messages.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Messages that were sent and acknowledged.
     pub sent: u64,
@@ -266,8 +276,10 @@ pub struct Attached {
     ended: Ended,
     from_peer: Way,
     to_peer: Way,
+    own: Address,
+    neighbours: Vec<Address>,
     seen: Vec<Seen>,
-    sent: Vec<Bytes>,
+    sent: Vec<Frame>,
     frames_in: Frames,
     frames_out: Frames,
     dropped: BTreeMap<String, u64>,
@@ -281,6 +293,20 @@ impl Attached {
     /// The kind of NIC is not there, or the NIC cannot be set up.
     pub fn new(settings: &Settings, endpoints: &Endpoints) -> Result<Self, Error> {
         let kind = endpoints.kind(&settings.nic).map_err(Error::Kind)?;
+        let address = Address {
+            mac: settings.mac,
+            ip: settings.ipv4.into(),
+        };
+        let bench = Bench::new("attached", &kind, address, QPS)?;
+        Self::with(settings, bench, Vec::new())
+    }
+
+    /// Starts the tool at a NIC that is set up. ARP for these neighbours is answered here.
+    pub(crate) fn with(
+        settings: &Settings,
+        bench: Bench,
+        neighbours: Vec<Address>,
+    ) -> Result<Self, Error> {
         let mac = settings.mac;
         let link_local = link_local(mac).into();
         let global = settings.ipv6.map(IpAddr::V6);
@@ -289,9 +315,10 @@ impl Attached {
             .flatten()
             .collect();
         let addresses: Vec<Address> = ips.iter().map(|ip| Address { mac, ip: *ip }).collect();
-        let bench = Bench::new("attached", &kind, addresses[0], QPS)?;
         let seed = Seed(settings.seed);
-        let mut verbs = Verbs::new(bench, addresses, seed.derive(&[0]));
+        let rate = bench.rate;
+        let own = addresses[0];
+        let mut verbs = Verbs::new(bench, addresses, settings.dscp, seed.derive(&[0]));
         let mut stack = Stack::new(mac, &ips, seed.derive(&[1]).0);
         let tool = match Running::new(settings.tool, settings.role, &mut stack, &mut verbs) {
             Ok(tool) => tool,
@@ -305,14 +332,21 @@ impl Attached {
             stack,
             tool,
             ended: Ended::Running,
-            from_peer: Way::new(settings.faults_in.clone(), seed.derive(&[2])),
-            to_peer: Way::new(settings.faults_out.clone(), seed.derive(&[3])),
+            from_peer: Way::new(rate, settings.faults_in.clone(), seed.derive(&[2])),
+            to_peer: Way::new(rate, settings.faults_out.clone(), seed.derive(&[3])),
+            own,
+            neighbours,
             seen: Vec::new(),
             sent: Vec::new(),
             frames_in: Frames::default(),
             frames_out: Frames::default(),
             dropped: BTreeMap::new(),
         })
+    }
+
+    /// The NIC.
+    pub fn nic(&self) -> &dyn Endpoint {
+        &*self.verbs.bench.nic
     }
 
     /// The NIC, for waves.
@@ -333,6 +367,7 @@ impl Attached {
             self.stack.deadline(now),
             self.from_peer.next(),
             self.to_peer.next(),
+            self.verbs.look(),
         ];
         all.into_iter().flatten().min()
     }
@@ -353,8 +388,22 @@ impl Attached {
         self.from_peer.enter(bytes, now);
     }
 
+    /// Takes a frame of the peer whose last bit arrives at its end.
+    pub(crate) fn arrive_at(&mut self, frame: Frame) {
+        self.from_peer.pass(frame);
+    }
+
     /// Frames for the peer since the last call.
     pub fn take_sent(&mut self) -> Vec<Bytes> {
+        let frames = self.take_frames();
+        frames
+            .into_iter()
+            .map(|frame| frame.bytes.whole())
+            .collect()
+    }
+
+    /// The same, with their times.
+    pub(crate) fn take_frames(&mut self) -> Vec<Frame> {
         std::mem::take(&mut self.sent)
     }
 
@@ -395,6 +444,8 @@ impl Attached {
                 For::Stack if frame.fcs_ok => {
                     self.frames_in.stack += 1;
                     self.meet(&bytes);
+                    let told = arp::first_hop(&bytes, self.own, &self.neighbours);
+                    told.into_iter().for_each(|told| self.stack.receive(told));
                     self.stack.receive(bytes);
                 }
                 For::Stack => self.drop("stack.bad_fcs"),
@@ -412,11 +463,21 @@ impl Attached {
             self.leave(frame.end, frame.bytes.whole());
             self.to_peer.pass(frame);
         }
-        self.poll_stack(until);
-        self.run_tool();
+        // While a queue pair is being connected nothing is said, not even over TCP: the peer would send at once.
+        match self.verbs.settled() {
+            Ok(true) => {
+                self.poll_stack(until);
+                self.run_tool();
+            }
+            Ok(false) => {}
+            Err(late) if self.ended == Ended::Running => {
+                self.ended = Ended::Refused(late.to_string())
+            }
+            Err(_) => {}
+        }
         for frame in self.to_peer.take(until) {
             match frame.fcs_ok {
-                true => self.sent.push(frame.bytes.whole()),
+                true => self.sent.push(frame),
                 // A virtual cable has no FCS that could be wrong.
                 false => self.drop("fault_out.bad_fcs"),
             }
@@ -425,10 +486,21 @@ impl Attached {
     }
 
     fn poll_stack(&mut self, now: Time) {
-        for bytes in self.stack.poll(now) {
-            self.frames_out.stack += 1;
-            self.leave(now, bytes.clone());
-            self.to_peer.enter(bytes, now);
+        loop {
+            let mut answered = false;
+            for bytes in self.stack.poll(now) {
+                if let Some(answer) = arp::answer(&bytes, &self.neighbours) {
+                    self.stack.receive(answer);
+                    answered = true;
+                    continue;
+                }
+                self.frames_out.stack += 1;
+                self.leave(now, bytes.clone());
+                self.to_peer.enter(bytes, now);
+            }
+            if !answered {
+                return;
+            }
         }
     }
 
@@ -455,6 +527,9 @@ impl Attached {
     fn run_tool(&mut self) {
         while self.ended == Ended::Running {
             let done = self.tool.step(&mut self.stack, &mut self.verbs);
+            if self.verbs.settled().is_ok_and(|settled| !settled) {
+                return;
+            }
             if done.is_err() {
                 // As a tool that ends: its peer need not wait.
                 self.stack.abort();

@@ -8,10 +8,8 @@ use xoff_sim::kernel::Frame;
 use xoff_sim::link::{FaultInjector, FaultRule};
 use xoff_sim::mac::is_control;
 use xoff_sim::seeded::Seed;
-use xoff_sim::time::Time;
+use xoff_sim::time::{LineRate, Time};
 use xoff_sim::wire::{EtherType, MIN_FRAME_BYTES, MacAddr, UDP_PORT_ROCE};
-
-use crate::bench::RATE;
 
 /// Bytes of an Ethernet header.
 const HEADER: usize = 14;
@@ -50,6 +48,7 @@ pub(super) fn addressee(frame: &[u8], mac: MacAddr) -> For {
 /// One direction of the port.
 #[derive(Debug)]
 pub(super) struct Way {
+    rate: LineRate,
     faults: FaultInjector,
     line_free: Time,
     /// Frames on their way, by their ends.
@@ -58,8 +57,9 @@ pub(super) struct Way {
 }
 
 impl Way {
-    pub fn new(rules: Vec<FaultRule>, seed: Seed) -> Self {
+    pub fn new(rate: LineRate, rules: Vec<FaultRule>, seed: Seed) -> Self {
         Self {
+            rate,
             faults: FaultInjector::new(rules, seed),
             line_free: Time::ZERO,
             on_the_way: BTreeMap::new(),
@@ -77,8 +77,8 @@ impl Way {
             }
             _ => bytes,
         };
-        let frame = Frame::sent(bytes.into(), now.max(self.line_free), RATE);
-        self.line_free = frame.line_free(RATE);
+        let frame = Frame::sent(bytes.into(), now.max(self.line_free), self.rate);
+        self.line_free = frame.line_free(self.rate);
         self.pass(frame);
     }
 
@@ -96,11 +96,11 @@ impl Way {
         self.on_the_way.keys().next().map(|(end, _)| *end)
     }
 
-    /// Takes the frames that have passed by a time (inclusive).
-    pub fn take(&mut self, by: Time) -> VecDeque<Frame> {
+    /// Takes the frames that have passed before a time.
+    pub fn take(&mut self, before: Time) -> VecDeque<Frame> {
         let mut taken = VecDeque::new();
         while let Some(entry) = self.on_the_way.first_entry()
-            && entry.key().0 <= by
+            && entry.key().0 < before
         {
             taken.push_back(entry.remove());
         }

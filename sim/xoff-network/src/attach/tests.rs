@@ -13,6 +13,7 @@ fn settings(number: u8, tool: Tool, role: Role) -> Settings {
         ipv6: Some(Ipv6Addr::new(0x2001, 0xDB8, 0, 0, 0, 0, 0, number.into())),
         tool,
         role,
+        dscp: 0,
         faults_in: Vec::new(),
         faults_out: Vec::new(),
         seed: number.into(),

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::gbn::{Completion, Recv, RequesterConfig, ResponderConfig, Work, mtu_code};
 use xoff_sim::seeded::{Draws, Seed};
+use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{MacAddr, Psn};
 
 use super::ToolError;
@@ -25,6 +26,9 @@ const WINDOW: u32 = 256;
 const ACK_EVERY: u8 = 64;
 /// How many READs and atomics of a queue pair may be unanswered, each way. An RTL NIC has no more.
 pub const READS: u16 = 16;
+/// How long software of the host may take to connect a queue pair, and how often it is asked.
+const CONNECT: Duration = Duration::from_ms(10);
+const LOOK: Duration = Duration::from_us(1);
 /// The first UDP source port of the range of which RoCE's are.
 const UDP_PORT: u16 = 0xC000;
 /// The hop limit of packets; Linux's.
@@ -41,6 +45,13 @@ pub(super) struct Remote {
     pub psn: Psn,
 }
 
+/// What is posted.
+#[derive(Debug)]
+enum Post {
+    Receive(Recv),
+    Send(Work),
+}
+
 /// A NIC as tools see it.
 #[derive(Debug)]
 pub(super) struct Verbs {
@@ -48,19 +59,28 @@ pub(super) struct Verbs {
     own: Vec<Address>,
     draws: Draws,
     reads: u16,
+    dscp: u8,
+    /// The queue pair that is being connected, and until when it has to be.
+    connecting: Option<(u16, Time)>,
+    /// What was posted meanwhile, by queue pair.
+    held: Vec<(u16, Post)>,
     /// The peer's MAC address, once a frame of it came.
     pub peer: Option<MacAddr>,
 }
 
 impl Verbs {
-    /// The verbs of a NIC with these addresses, all with its one MAC address.
-    pub fn new(mut bench: Bench, own: Vec<Address>, seed: Seed) -> Self {
+    /// The verbs of a NIC with these addresses, all with its one MAC address. Its packets have this
+    /// DSCP.
+    pub fn new(mut bench: Bench, own: Vec<Address>, dscp: u8, seed: Seed) -> Self {
         bench.nic.enable_reads(READS);
         Self {
             bench,
             own,
             draws: seed.draws(),
             reads: READS,
+            dscp,
+            connecting: None,
+            held: Vec::new(),
             peer: None,
         }
     }
@@ -117,7 +137,8 @@ impl Verbs {
         self.bench.create(index, psn, region)
     }
 
-    /// Connects a queue pair that was created, with a path MTU of so many bytes.
+    /// Begins to connect a queue pair that was created, with a path MTU of so many bytes. What is posted from now on is
+    /// held until it [is connected](Self::settled).
     ///
     /// # Errors
     ///
@@ -140,7 +161,7 @@ impl Verbs {
             own,
             peer: Address { mac, ip: remote.ip },
             tags: Vec::new(),
-            dscp: 0,
+            dscp: self.dscp,
             answer_dscp: None,
             answer_pcp: None,
             hop_limit: HOP_LIMIT,
@@ -167,17 +188,57 @@ impl Verbs {
             responder_psn: remote.psn,
             selective: None,
         };
-        self.bench.connect(index, &settings)
+        self.bench.nic.connect(index, &settings)?;
+        self.connecting = Some((index, self.bench.now() + CONNECT));
+        Ok(())
+    }
+
+    /// Whether no queue pair is being connected. Call it when the NIC has run.
+    ///
+    /// # Errors
+    ///
+    /// It takes too long.
+    pub fn settled(&mut self) -> Result<bool, EndpointError> {
+        let Some((index, late)) = self.connecting else {
+            return Ok(true);
+        };
+        if !self.bench.nic.connected(index) {
+            return match self.bench.now() < late {
+                true => Ok(false),
+                false => Err(EndpointError::new(format!(
+                    "QP {index} was not connected in {CONNECT}"
+                ))),
+            };
+        }
+        self.connecting = None;
+        for (index, post) in std::mem::take(&mut self.held) {
+            match post {
+                Post::Receive(recv) => self.bench.post(index, recv),
+                Post::Send(work) => self.bench.post_work(index, work),
+            }
+        }
+        Ok(true)
+    }
+
+    /// When it is to be looked again whether a queue pair is connected.
+    pub fn look(&self) -> Option<Time> {
+        self.connecting.map(|_| self.bench.now() + LOOK)
     }
 
     /// Posts a receive buffer.
     pub fn receive(&mut self, index: u16, recv: Recv) {
-        self.bench.post(index, recv);
+        match self.connecting {
+            Some(_) => self.held.push((index, Post::Receive(recv))),
+            None => self.bench.post(index, recv),
+        }
     }
 
     /// Posts a work request.
     pub fn send(&mut self, index: u16, work: Work) {
-        self.bench.post_work(index, work);
+        match self.connecting {
+            Some(_) => self.held.push((index, Post::Send(work))),
+            None => self.bench.post_work(index, work),
+        }
     }
 
     /// What has completed since the last call.

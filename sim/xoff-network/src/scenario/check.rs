@@ -208,6 +208,7 @@ impl Scenario {
             found.extend(self.check_qps(&flows, &series));
             found.extend(self.check_versions(&flows));
             found.extend(self.check_tcp(&flows));
+            found.extend(self.check_attached(&flows));
             found.extend(self.check_selective(&flows));
             found.extend(self.check_reached(&flows));
             found.extend(self.check_events_of_flows(&flows, &series));
@@ -285,7 +286,7 @@ impl Scenario {
         let limit = |entry: &HostEntry| match self.settings_of(entry).nic {
             NicKind::Rtl => Some(QPS),
             NicKind::Model | NicKind::Tcp => Some(MODEL_QPS),
-            NicKind::Custom(_) => None,
+            NicKind::Custom(_) | NicKind::Attached => None,
         };
         let each = |entry: &HostEntry| {
             let limit = limit(entry)?;

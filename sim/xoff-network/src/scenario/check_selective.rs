@@ -16,7 +16,7 @@ impl Scenario {
                     Some("translates addresses, which goes with go-back-n")
                 }
                 // What TCP has instead is said elsewhere.
-                NicKind::Model | NicKind::Tcp => None,
+                NicKind::Model | NicKind::Tcp | NicKind::Attached => None,
                 NicKind::Rtl | NicKind::Custom(_) => {
                     Some("goes back: nic = \"model\" repeats selectively")
                 }

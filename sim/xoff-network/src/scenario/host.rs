@@ -23,6 +23,8 @@ pub enum NicKind {
     Model,
     /// No RDMA: TCP in the host's kernel, as `tcp` says.
     Tcp,
+    /// A host outside of the simulation, at a socket that `xoff run --attach` names (docs/interop.md).
+    Attached,
     /// A NIC top of one's own, by the name that the program gives it: `nic = { own = "NAME" }` (docs/own-nic.md).
     #[serde(rename = "own")]
     Custom(String),
@@ -35,6 +37,7 @@ impl NicKind {
             Self::Rtl => "rtl",
             Self::Model => "model",
             Self::Tcp => "tcp",
+            Self::Attached => "attached",
             Self::Custom(name) => name,
         }
     }

@@ -27,6 +27,7 @@
 //! | [`goal`] | [`Goal`]: schedules of LogGOPSim and ATLAHS |
 //! | [`names`] | [`Names`]: groups and ranges of nodes |
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
+//! | [`tool`] | [`ToolSettings`]: tools of hosts whose peer is outside; their checks |
 //! | `notes` | what is not refused but may not be intended |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_selective`, `check_tcp`: those of flows that repeat selectively, and of TCP hosts |
 
@@ -58,6 +59,7 @@ mod storage;
 pub(crate) mod subjects;
 pub mod switch;
 pub mod tcp;
+pub mod tool;
 pub mod topology;
 pub mod translation;
 pub mod variant;
@@ -83,6 +85,7 @@ pub use policy::PolicySettings;
 pub use schema::{HostEntry, LinkEntry, Scenario, VERSION};
 pub use switch::{ClassSettings, SwitchSettings};
 pub use tcp::{TcpCongestion, TcpSettings};
+pub use tool::{ToolName, ToolSettings};
 pub use topology::{Ring, Star, Topology};
 pub use translation::TranslationSettings;
 pub use variant::Variant;

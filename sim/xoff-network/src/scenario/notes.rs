@@ -65,6 +65,11 @@ impl Scenario {
         said.extend(self.classes_apart(flows));
         said.extend(self.marks_without_reaction(flows));
         said.extend(self.probes_that_load(flows));
+        said.extend(self.attached_hosts().iter().map(|host| {
+            format!(
+                "hosts.{host}: it is outside, so that no run is the same again, whatever the seed"
+            )
+        }));
         // Tiers of a topology may have the same settings.
         let mut known = BTreeSet::new();
         said.retain(|note| known.insert(note.clone()));

@@ -11,6 +11,7 @@ use super::audit::{Audit, Onboarding};
 use super::check::{MOST_SAMPLES, lines};
 use super::names::numbered;
 use super::pingmesh::Pingmesh;
+use super::tool::ToolSettings;
 use super::translation::TranslationSettings;
 use super::variant::BASE;
 use super::watch::Watch;
@@ -158,6 +159,9 @@ pub struct HostEntry {
     /// Classes that obey PFC and send it; without it as in `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<Vec<u8>>,
+    /// The tool that the host runs with its peer at an attached host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolSettings>,
 }
 
 /// A link between two nodes, or several.
@@ -316,6 +320,7 @@ impl HostEntry {
             pcie_latency: None,
             pcie_rate: None,
             lossless: None,
+            tool: None,
         }
     }
 
@@ -353,14 +358,14 @@ impl Scenario {
         let all = &self.host;
         let nic = entry.nic.as_ref().unwrap_or(&all.nic).clone();
         HostSettings {
-            // TCP pauses nobody.
+            // TCP and an attached host pause nobody.
             lossless: match nic {
-                NicKind::Tcp => Vec::new(),
+                NicKind::Tcp | NicKind::Attached => Vec::new(),
                 _ => entry.lossless.as_ref().unwrap_or(&all.lossless).clone(),
             },
             translation: match nic {
                 // The kernel's memory is none of the NIC's.
-                NicKind::Tcp => None,
+                NicKind::Tcp | NicKind::Attached => None,
                 _ => (entry.translation.as_ref())
                     .or(all.translation.as_ref())
                     .cloned(),

@@ -209,7 +209,7 @@ impl Scenario {
                         found.push(issue(format!("{place}.{key}"), message));
                     }
                 }
-                NicKind::Tcp | NicKind::Custom(_) => {
+                NicKind::Tcp | NicKind::Attached | NicKind::Custom(_) => {
                     let problem = format!(
                         "the NIC '{}' of {} has no cache of translations; those of \"rtl\" and \"model\" have one",
                         settings.nic.name(),

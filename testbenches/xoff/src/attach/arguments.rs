@@ -298,7 +298,7 @@ impl AtomicArgs {
 }
 
 /// Reads the pace of simulated time.
-fn pace(text: &str) -> Result<f64, String> {
+pub(crate) fn pace(text: &str) -> Result<f64, String> {
     let pace = text
         .parse()
         .ok()

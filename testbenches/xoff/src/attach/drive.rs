@@ -16,9 +16,9 @@ const LAST: Duration = Duration::from_ms(1);
 /// Frames that are taken at once.
 const AT_ONCE: usize = 256;
 /// How long the peer has to be silent until the tool's end is the end: it may not have got the last answer.
-const SILENCE: Wall = Wall::from_millis(500);
+pub(crate) const SILENCE: Wall = Wall::from_millis(500);
 /// How long that may take.
-const LINGER: Wall = Wall::from_secs(10);
+pub(crate) const LINGER: Wall = Wall::from_secs(10);
 
 /// How it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

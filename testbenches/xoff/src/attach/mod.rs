@@ -1,8 +1,8 @@
 //! `xoff attach`: a NIC whose peer is outside of the simulation, at the other end of a socket.
 
 mod arguments;
-mod cable;
-mod drive;
+pub(crate) mod cable;
+pub(crate) mod drive;
 mod pace;
 mod recording;
 mod table;
@@ -15,11 +15,13 @@ use xoff_network::attach::{Attached, Ended, Report, Settings};
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::time::Time;
 
+pub(crate) use arguments::pace;
 pub use arguments::{
     AtomicArgs, AtomicType, AttachArgs, CommonArgs, PerftestArgs, PingpongArgs, ReadArgs, ToolArgs,
     Window,
 };
 pub use cable::Place;
+pub(crate) use pace::Pace;
 
 use cable::Cable;
 use drive::End;
@@ -144,6 +146,7 @@ fn settings(arguments: &AttachArgs) -> Settings {
         ipv6: arguments.ipv6,
         tool,
         role,
+        dscp: 0,
         faults_in: arguments.fault_in.clone(),
         faults_out: arguments.fault_out.clone(),
         seed: arguments.seed,

@@ -15,7 +15,7 @@ const LONG: Wall = Wall::from_millis(50);
 const PS_PER_NS: u64 = 1_000;
 
 /// The clock on the wall, as the simulation follows it.
-pub(super) struct Pace {
+pub(crate) struct Pace {
     /// Simulated seconds a second.
     pace: f64,
     last: Instant,

@@ -6,6 +6,8 @@ use clap::Args;
 use xoff_sim::time::Duration;
 
 use super::checkpoint::Every;
+use super::outside::AttachedHost;
+use crate::attach::pace;
 use crate::scenario_file::Setting;
 use crate::threads::MAX_THREADS;
 use xoff_waves::read::condition::Condition;
@@ -34,6 +36,8 @@ Examples:
   xoff run incast --check
   # a scenario to change
   xoff show pair > mine.toml
+  # a scenario with Linux as one of its hosts: docs/interop.md
+  xoff run tools/interop/incast.toml --attach linux=unix:link.sock
   # your own scenario, for programs
   xoff run mine.toml --json | jq .metrics
 
@@ -105,6 +109,19 @@ pub struct RunArgs {
         conflicts_with = "wave_when"
     )]
     pub check: Option<String>,
+    /// Where the peer of the host is whose nic is "attached": linux=unix:PATH, or any other cable of xoff attach
+    #[arg(long, value_name = "HOST=CABLE", conflicts_with_all = ["sweep", "wave_when"])]
+    pub attach: Option<AttachedHost>,
+    /// Connect to the peer's socket instead of waiting there
+    #[arg(long, requires = "attach")]
+    pub connect: bool,
+    /// Seconds to wait for the peer, and for its next frame
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "attach",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub wait: u64,
+    /// Simulated seconds a second on the wall, with a peer
+    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, requires = "attach", value_parser = pace)]
+    pub pace: f64,
     /// Print the summary as JSON; for a sweep an array of summaries
     #[arg(long)]
     pub json: bool,

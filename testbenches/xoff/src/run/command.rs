@@ -20,6 +20,7 @@ use super::arguments::{RunArgs, SweepArg, WavesArg};
 use super::checkpoint::Every;
 use super::execute::{self, RunOptions};
 use super::monitors::broken_by_design;
+use super::outside::PeerOptions;
 use super::trigger::{Signals, Trigger};
 use super::{print, recorded};
 use crate::Outcome;
@@ -139,6 +140,7 @@ fn divide(arguments: &RunArgs, options: &mut RunOptions, ranks: &Ranks) -> anyho
     };
     let number = ranks.number();
     let not_yet = [
+        ("--attach", options.peer.is_some()),
         (
             "--waves",
             !options.waves.is_empty() || options.fabric.is_some(),
@@ -277,6 +279,15 @@ pub fn run(
             all => serde_json::to_writer_pretty(&mut streams.out, all)?,
         }
         writeln!(streams.out)?;
+    }
+    let lost = points
+        .iter()
+        .find_map(|point| point.summary.attached.as_ref()?.error.clone());
+    if let Some(why) = lost {
+        bail!(
+            "--attach: {why}; what was measured until then is in {}",
+            arguments.out.display()
+        );
     }
     let held = points.iter().all(|point| point.summary.held());
     if !arguments.sweep.is_empty() {
@@ -448,6 +459,7 @@ fn options(
         let without = match scenario.nic_of(host) {
             Some(NicKind::Model) => Some("its NIC is a model"),
             Some(NicKind::Tcp) => Some("it speaks TCP in software"),
+            Some(NicKind::Attached) => Some("it is outside"),
             _ => None,
         };
         if let Some(why) = without {
@@ -474,6 +486,10 @@ fn options(
     let checkpoints = match arguments.checkpoints {
         // A sweep is many runs, few of which are looked at again.
         Every::Auto if !arguments.sweep.is_empty() => Every::Off,
+        Every::Auto if arguments.attach.is_some() => Every::Off,
+        Every::Interval(_) if arguments.attach.is_some() => {
+            bail!("--checkpoints: not with --attach: nobody can save the peer")
+        }
         every => every,
     };
     Ok(RunOptions {
@@ -493,6 +509,12 @@ fn options(
         },
         which: None,
         endpoints: endpoints.clone(),
+        peer: arguments.attach.clone().map(|attached| PeerOptions {
+            attached,
+            connect: arguments.connect,
+            wait: std::time::Duration::from_secs(arguments.wait),
+            pace: arguments.pace,
+        }),
         way: None,
     })
 }

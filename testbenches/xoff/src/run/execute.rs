@@ -23,6 +23,7 @@ use xoff_waves::report::Report;
 
 use super::checkpoint::{Checkpoints, Every, remark};
 use super::monitors::Monitors;
+use super::outside::{self, Peer, PeerOptions};
 use super::trigger::Trigger;
 use super::{charts, marks, pauses, servers};
 use crate::interruption::interrupted;
@@ -58,6 +59,8 @@ pub struct RunOptions {
     pub which: Option<String>,
     /// The kinds of hosts, by their names in scenarios.
     pub endpoints: Endpoints,
+    /// The peer of the host that is outside; absent: there is none.
+    pub peer: Option<PeerOptions>,
     /// The way to other ranks, which have parts of the network; absent: there are none.
     pub way: Option<Way>,
 }
@@ -79,6 +82,7 @@ impl RunOptions {
             progress: Shown::default(),
             which: None,
             endpoints,
+            peer: None,
             way: None,
         }
     }
@@ -137,6 +141,7 @@ pub fn obey(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
 /// Returns an error for an inconsistent scenario and for an expectation of a metric that does not exist.
 pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
     Simulation::check(scenario, &options.endpoints)?;
+    outside::check(scenario, options.peer.as_ref())?;
     if scenario.expect.is_empty() {
         return Ok(());
     }
@@ -352,6 +357,7 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
     let settings = serde_json::to_value(scenario)?;
     let checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
+    outside::check(scenario, options.peer.as_ref())?;
     let mut run = options.start(scenario, checkpoints.as_ref())?;
     let whole = scenario.expanded()?;
     let scenario = &*whole;
@@ -395,12 +401,18 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
             .map(|ports| Monitors::new(scenario, &mut run.simulation, ports))
             .transpose()?,
     };
-    watch(&mut run, &mut observers, windows.until(), options)?;
+    let mut peer = match &options.peer {
+        None => None,
+        Some(peer) => Peer::meet(peer, &mut run, &Plan::new(scenario))?,
+    };
+    let windows = windows.until();
+    watch(&mut run, &mut observers, peer.as_mut(), windows, options)?;
     run.simulation.close_waves()?;
     run.simulation.look(Look::Levels)?;
     let mut summary = Summary::of(&mut run, scenario)?;
     summary.exchange = run.simulation.end_parts()?;
     summary.settings = settings;
+    summary.attached = peer.map(|peer| peer.end(&run));
     summary.wall_s = started.elapsed().as_secs_f64();
     if let Some(monitors) = observers.monitors {
         let (monitored, violations) = monitors.results();
@@ -415,14 +427,25 @@ fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report
 fn watch(
     run: &mut Run,
     observers: &mut Observers,
+    mut peer: Option<&mut Peer>,
     waves_until: Option<Time>,
     options: &RunOptions,
 ) -> anyhow::Result<()> {
     let mut after_waves = waves_until.filter(|_| !options.observed());
     while !run.has_ended() && !interrupted() {
+        let stop = match &mut peer {
+            None => Some(run.end()),
+            Some(peer) => peer.before(run),
+        };
+        let Some(stop) = stop else {
+            break;
+        };
         let until = run
-            .step(&mut observers.all())
+            .step_to(stop, &mut observers.all())
             .map_err(anyhow::Error::from_boxed)?;
+        if let Some(peer) = &mut peer {
+            peer.after(run);
+        }
         if let Some(checkpoints) = &observers.checkpoints
             && after_waves.is_some_and(|last| last <= until)
         {

@@ -32,22 +32,23 @@ pub struct ListArgs {
 /// The NICs of a scenario, by kind.
 fn size(scenario: &Scenario) -> anyhow::Result<String> {
     let whole = scenario.expanded()?;
-    let mut kinds = [0, 0, 0];
+    let mut kinds = [0; 4];
     for entry in &whole.hosts {
         let kind = match whole.settings_of(entry).nic {
             NicKind::Model => 1,
             NicKind::Tcp => 2,
+            NicKind::Attached => 3,
             NicKind::Rtl | NicKind::Custom(_) => 0,
         };
         kinds[kind] += entry.names().len();
     }
-    let names = ["RTL", "model", "TCP"];
+    let names = ["RTL", "model", "TCP", "attached"];
     let kinds = (kinds.iter().zip(names)).filter(|(count, _)| **count > 0);
     let kinds: Vec<String> = kinds
         .map(|(count, kind)| {
             let noun = match (kind, count) {
-                ("TCP", 1) => "host",
-                ("TCP", _) => "hosts",
+                ("TCP" | "attached", 1) => "host",
+                ("TCP" | "attached", _) => "hosts",
                 (_, 1) => "NIC",
                 _ => "NICs",
             };

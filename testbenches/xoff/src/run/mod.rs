@@ -15,6 +15,7 @@
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
 //! | [`monitors`] | the protocol monitors over a run |
+//! | [`outside`] | a host outside of the simulation: its cable, and the pace of the clock |
 //! | [`charts`] | charts and network for the report |
 //! | [`pauses`] | how pauses spread |
 //! | [`servers`] | charts of what the watch over servers saw |
@@ -32,6 +33,7 @@ mod finished;
 pub mod list;
 pub mod marks;
 pub mod monitors;
+pub mod outside;
 pub mod pauses;
 pub mod print;
 mod recorded;

@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use xoff_network::answer::Cure;
+use xoff_network::attach::{Ended, Messages};
 use xoff_network::metrics::{Metric, Quantile, Quantity, Subject};
-use xoff_network::results::Exchanged;
+use xoff_network::results::{Exchanged, ToolEnd};
 use xoff_network::scenario::Scenario;
 use xoff_network::words::count;
 use xoff_waves::report::{Finding, FindingKind, State, Summary, Sweep, metric_text, sentence};
@@ -70,6 +71,9 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
     if let Some(monitored) = &summary.monitored {
         writeln!(out, "  monitors: {monitored}")?;
     }
+    for tool in summary.attached.iter().flat_map(|attached| &attached.tools) {
+        attached(out, &paint, tool)?;
+    }
     for fault in &summary.faults {
         if let Some(unused) = fault.unused() {
             let unused = paint.paint(Ink::Warning, unused);
@@ -103,6 +107,23 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         xoff_sim::time::Duration::from_ns(summary.duration_ns),
         summary.wall_s,
         summary.digest,
+    )
+}
+
+/// What became of the tool of a host.
+fn attached(out: &mut impl Write, paint: &Paint, tool: &ToolEnd) -> io::Result<()> {
+    let (ink, words) = match &tool.ended {
+        Ended::Complete => (Ink::Good, "complete".to_owned()),
+        Ended::Running => (Ink::Bad, "not complete".into()),
+        Ended::Changed => (Ink::Bad, "messages came changed".into()),
+        Ended::Failed(why) | Ended::Refused(why) => (Ink::Bad, why.clone()),
+    };
+    let Messages { sent, received, .. } = tool.messages;
+    writeln!(
+        out,
+        "  the tool of {}: {}, {sent} messages sent, {received} received",
+        tool.host,
+        paint.paint(ink, words)
     )
 }
 

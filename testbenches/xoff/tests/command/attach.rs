@@ -1,7 +1,7 @@
 //! `xoff attach`: two of its ends at one cable, and peers that are none.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
@@ -383,5 +383,227 @@ fn nobody_else_may_write_to_the_socket() {
     assert!(
         error.contains("its mode is 666") && error.contains("chmod o-w"),
         "{error}"
+    );
+}
+
+/// Linux's place in a scenario.
+const INCAST: &str = "../../tools/interop/incast.toml";
+
+/// Runs the scenario with model NICs, its attached host at the cable.
+fn network(cable: &Cable, arguments: &[&str]) -> JoinHandle<Came> {
+    let place = format!("linux=unix:{}", cable.socket().display());
+    let out = cable.results("network");
+    let mut words: Vec<String> = ["run", INCAST, "--set", "host.nic=model", "--json", "--pcap"]
+        .map(String::from)
+        .to_vec();
+    words.extend([
+        "--attach".into(),
+        place,
+        "--out".into(),
+        out.display().to_string(),
+    ]);
+    words.extend(arguments.iter().map(|word| (*word).to_owned()));
+    thread::spawn(move || {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let said = run(&words, None, false);
+        let summary = fs::read(out.join("incast/summary.json")).unwrap_or_default();
+        let summary = serde_json::from_slice(&summary).unwrap_or(Value::Null);
+        (said.outcome.map_err(|error| format!("{error:#}")), summary)
+    })
+}
+
+/// The addresses of the scenario's hosts `linux` and `far`.
+const LINUX: [&str; 4] = ["--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1"];
+const FAR: &str = "10.0.0.2";
+
+#[test]
+fn a_peer_speaks_through_switches_with_an_incast_beside_it() {
+    for (tool, received) in [
+        (&["ib_send_bw", "-s", "8192"][..], 200),
+        (&["ib_read_bw", "-s", "8192"], 0),
+        (&["ib_atomic_bw"], 200),
+    ] {
+        let cable = Cable::new();
+        let name = format!("hosts.far.tool.name={}", tool[0]);
+        let network = network(&cable, &["--pace", "0.2", "--set", &name]);
+        cable.listened();
+        let words = ["-n", "200", "-m", "1024", FAR];
+        let connect = ["--model", "--connect", "--pace", "0.2"];
+        let peer = cable.end("peer", &[&connect, &LINUX[..], tool, &words].concat());
+        let (outcome, summary) = network.join().unwrap();
+        let (peer, of_peer) = peer.join().unwrap();
+        assert_eq!(peer, Ok(Outcome::Held), "{of_peer:#}");
+        assert_eq!(outcome, Ok(Outcome::Held), "{:#}", summary["attached"]);
+        let far = &summary["attached"]["tools"][0];
+        assert_eq!(far["host"], "far");
+        assert_eq!(far["ended"], "complete");
+        assert_eq!(far["messages"]["received"], received);
+        assert_eq!(far["messages"]["changed"], 0);
+        let note = summary["notes"].to_string();
+        assert!(note.contains("no run is the same again"), "{note}");
+        // It ends when all is said, long before its time.
+        assert!(summary["duration_ns"].as_u64().unwrap() < 9_000_000_000);
+        cable.check("peer");
+        cable.check("network/incast");
+    }
+}
+
+#[test]
+fn a_tool_in_the_network_may_be_the_client() {
+    let cable = Cable::new();
+    // An RTL NIC: its queue pair is connected while the network runs, and that takes time.
+    let tool = [
+        "hosts.far.tool.server=linux",
+        "hosts.far.tool.name=ibv_rc_pingpong",
+        "hosts.far.nic=rtl",
+    ];
+    let tool = tool.map(|set| ["--set", set]).concat();
+    let network = network(&cable, &[&["--pace", "0.2"], &tool[..]].concat());
+    cable.listened();
+    let words = ["ibv_rc_pingpong", "-s", "8192", "-n", "200", "-m", "1024"];
+    let connect = ["--model", "--connect", "--pace", "0.2"];
+    let peer = cable.end("peer", &[&connect, &LINUX[..], &words].concat());
+    let (outcome, summary) = network.join().unwrap();
+    assert_eq!(peer.join().unwrap().0, Ok(Outcome::Held));
+    assert_eq!(outcome, Ok(Outcome::Held), "{:#}", summary["attached"]);
+    assert_eq!(summary["attached"]["tools"][0]["messages"]["received"], 200);
+}
+
+/// Reads frames until one has a type, and returns it.
+fn next_of(stream: &mut UnixStream, ether_type: [u8; 2]) -> Vec<u8> {
+    loop {
+        let mut length = [0; 4];
+        stream.read_exact(&mut length).unwrap();
+        let mut frame = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut frame).unwrap();
+        if frame[12..14] == ether_type {
+            return frame;
+        }
+    }
+}
+
+/// The checksum of the internet (RFC 1071).
+fn checksum(bytes: &[u8]) -> [u8; 2] {
+    let words = bytes
+        .chunks(2)
+        .map(|it| u32::from(u16::from_be_bytes([it[0], it[1]])));
+    let sum: u32 = words.sum();
+    (!(((sum & 0xFFFF) + (sum >> 16)) as u16)).to_be_bytes()
+}
+
+#[test]
+fn a_host_behind_switches_is_asked_for_and_answers_a_ping() {
+    let cable = Cable::new();
+    let network = network(&cable, &[]);
+    cable.listened();
+    let mut stream = UnixStream::connect(cable.socket()).unwrap();
+    let mut send = |frame: &[u8]| {
+        let length = (frame.len() as u32).to_be_bytes();
+        stream.write_all(&[&length[..], frame].concat()).unwrap();
+    };
+    let [own, linux, far] = [[2, 0, 0, 0, 0, 1], [10, 0, 0, 1, 0, 0], [10, 0, 0, 2, 0, 0]];
+    let arp = [0, 1, 8, 0, 6, 4, 0, 1];
+    send(
+        &[
+            &[0xFF; 6][..],
+            &own,
+            &[8, 6],
+            &arp,
+            &own,
+            &linux[..4],
+            &[0; 6],
+            &far[..4],
+            &[0; 18],
+        ]
+        .concat(),
+    );
+    let told = next_of(&mut stream, [8, 6]);
+    let hop = &told[22..28];
+    // The first hop is the switch's port, and no host.
+    assert_eq!((&told[..6], &told[28..32]), (&own[..], &far[..4]));
+    assert_ne!(hop, [2, 0, 0, 0, 0, 2]);
+
+    let mut ip = [
+        &[0x45, 0, 0, 32, 0, 1, 0, 0, 64, 1, 0, 0][..],
+        &linux[..4],
+        &far[..4],
+    ]
+    .concat();
+    let sum = checksum(&ip);
+    ip[10..12].copy_from_slice(&sum);
+    let mut echo = [8, 0, 0, 0, 0, 7, 0, 1, 0x58, 0x4F, 0x46, 0x46];
+    let sum = checksum(&echo);
+    echo[2..4].copy_from_slice(&sum);
+    let mut send = |frame: &[u8]| {
+        let length = (frame.len() as u32).to_be_bytes();
+        stream.write_all(&[&length[..], frame].concat()).unwrap();
+    };
+    send(&[hop, &own, &[8, 0], &ip, &echo, &[0; 14]].concat());
+    let answer = next_of(&mut stream, [8, 0]);
+    assert_eq!((&answer[..6], &answer[6..12]), (&own[..], hop));
+    // Two switches have counted it down.
+    assert_eq!((answer[22], &answer[26..30]), (62, &far[..4]));
+    assert_eq!((answer[34], &answer[38..46]), (0, &echo[4..]));
+
+    drop(stream);
+    let (outcome, summary) = network.join().unwrap();
+    let error = outcome.unwrap_err();
+    assert!(error.contains("the peer closed the cable"), "{error}");
+    assert_eq!(
+        summary["attached"]["error"],
+        "behind 2 frames, at byte 128 of what the peer sent: the peer closed the cable"
+    );
+    assert_eq!(summary["state"], "interrupted");
+    let capture = cable.results("network/incast/capture.pcapng");
+    assert!(fs::metadata(capture).unwrap().len() > 0);
+}
+
+#[test]
+fn what_does_not_go_with_a_peer_is_refused() {
+    let refused = |words: &[&str], said: &str| {
+        let words = [&["run", INCAST], words].concat();
+        let error = format!("{:#}", run(&words, None, false).outcome.unwrap_err());
+        assert!(error.contains(said), "{words:?}: {error}");
+    };
+    let attach = ["--attach", "linux=unix:nowhere.sock"];
+    let with = |words: &[&'static str]| [&attach, words].concat();
+    for (cable, said) in [
+        ("linux=tcp:192.0.2.1:80", "127.0.0.1 or [::1] is right"),
+        ("unix", "expected HOST=CABLE"),
+    ] {
+        let wrong = cable
+            .parse::<xoff::run::outside::AttachedHost>()
+            .unwrap_err();
+        assert!(wrong.contains(said), "{wrong}");
+    }
+    refused(&[], "hosts.linux.nic: attached: its peer is outside");
+    refused(
+        &["--attach", "far=unix:x.sock"],
+        "no such host is outside; linux is",
+    );
+    refused(&with(&["--checkpoints", "1ms"]), "nobody can save the peer");
+    refused(
+        &with(&["--set", "flows.f.to=linux"]),
+        "flows.f: begins or ends at linux",
+    );
+    refused(
+        &with(&["--set", "flows.f.to=far"]),
+        "flows.f: begins or ends at far",
+    );
+    refused(
+        &with(&["--set", "hosts.far.tool.server=r"]),
+        "hosts.far.tool.server: r: linux is attached",
+    );
+    refused(
+        &with(&["--set", "hosts.far.nic=tcp"]),
+        "a host with a tool has",
+    );
+    refused(
+        &with(&["--set", "hosts.linux.nic=model"]),
+        "hosts.far.tool: no host is outside",
+    );
+    refused(
+        &with(&["--set", "hosts.far.tool.mtu=1500"]),
+        "hosts.far.tool.mtu: 1500: 256",
     );
 }

@@ -156,7 +156,7 @@ impl Running {
             return Ok(false);
         };
         let done = match step {
-            Step::Run => self.run(verbs)?,
+            Step::Run => self.run(stack, verbs)?,
             step => self.exchange(step, stack, verbs)?,
         };
         if done {
@@ -325,7 +325,7 @@ impl Running {
     }
 
     /// Has messages go. Returns whether all have.
-    fn run(&mut self, verbs: &mut Verbs) -> Result<bool, ToolError> {
+    fn run(&mut self, stack: &Stack, verbs: &mut Verbs) -> Result<bool, ToolError> {
         for (_, completion) in verbs.completions() {
             if completion.status != Status::Success {
                 return Err(failed(&completion, &self.waits_for()));
@@ -343,8 +343,12 @@ impl Running {
         }
         let iterations = self.settings.iterations;
         if !self.is_client() {
-            // A server sees SENDs alone.
-            return Ok(self.settings.verb != Verb::Send || self.messages.received == iterations);
+            // A server sees SENDs alone. It waits for nothing that comes by itself, so it looks at TCP, too.
+            let all = self.settings.verb != Verb::Send || self.messages.received == iterations;
+            if !all {
+                self.dial.still_open(stack, &self.waits_for())?;
+            }
+            return Ok(all);
         }
         while self.posted < iterations && self.posted - self.messages.sent < DEPTH {
             self.post_message(verbs);

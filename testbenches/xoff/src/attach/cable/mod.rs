@@ -95,7 +95,7 @@ impl fmt::Display for Place {
 
 /// What has come.
 #[derive(Debug)]
-pub(super) enum Came {
+pub(crate) enum Came {
     /// A frame without FCS.
     Frame(Vec<u8>),
     /// Nothing, in the time that was given.
@@ -105,7 +105,7 @@ pub(super) enum Came {
 }
 
 /// A cable with a peer at its other end.
-pub(super) struct Cable(Socket);
+pub(crate) struct Cable(Socket);
 
 enum Socket {
     Stream(stream::Cable),

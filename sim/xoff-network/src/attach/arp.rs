@@ -1,0 +1,110 @@
+//! Answers to ARP in place of a network whose switches route: hosts send what is for others to their first hop.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use smoltcp::wire::{
+    ArpOperation, ArpPacket, ArpRepr, EthernetAddress, EthernetFrame, EthernetProtocol, Ipv4Packet,
+};
+use xoff_sim::nic::Address;
+use xoff_sim::wire::MIN_FRAME_BYTES;
+
+/// Bytes of an Ethernet header.
+const HEADER: usize = 14;
+
+/// The answer to a request for the address of one of the neighbours. `None`: the frame is no such request.
+pub(super) fn answer(frame: &[u8], neighbours: &[Address]) -> Option<Bytes> {
+    let frame = EthernetFrame::new_checked(frame).ok()?;
+    if frame.ethertype() != EthernetProtocol::Arp {
+        return None;
+    }
+    let asked = ArpRepr::parse(&ArpPacket::new_checked(frame.payload()).ok()?).ok()?;
+    let ArpRepr::EthernetIpv4 {
+        operation: ArpOperation::Request,
+        source_hardware_addr,
+        source_protocol_addr,
+        target_protocol_addr,
+        ..
+    } = asked
+    else {
+        return None;
+    };
+    let is_it = |it: &&Address| it.ip == IpAddr::V4(target_protocol_addr);
+    let mac = EthernetAddress(neighbours.iter().find(is_it)?.mac.0);
+    let asked = (target_protocol_addr, mac);
+    Some(reply(asked, (source_protocol_addr, source_hardware_addr)))
+}
+
+/// An answer without a question: the first hop to whoever has sent an IPv4 packet. A stack that knows it need not ask,
+/// and answers at once. `None`: the frame is none of a neighbour's.
+pub(super) fn first_hop(frame: &[u8], own: Address, neighbours: &[Address]) -> Option<Bytes> {
+    let frame = EthernetFrame::new_checked(frame).ok()?;
+    let (EthernetProtocol::Ipv4, IpAddr::V4(to)) = (frame.ethertype(), own.ip) else {
+        return None;
+    };
+    let from = Ipv4Packet::new_checked(frame.payload()).ok()?.src_addr();
+    let neighbour = neighbours.iter().find(|it| it.ip == IpAddr::V4(from))?;
+    let mac = |address: &Address| EthernetAddress(address.mac.0);
+    Some(reply((from, mac(neighbour)), (to, mac(&own))))
+}
+
+/// The reply that an address has a MAC address, to whoever has other ones.
+fn reply(
+    (ip, mac): (Ipv4Addr, EthernetAddress),
+    (to_ip, to_mac): (Ipv4Addr, EthernetAddress),
+) -> Bytes {
+    let told = ArpRepr::EthernetIpv4 {
+        operation: ArpOperation::Reply,
+        source_hardware_addr: mac,
+        source_protocol_addr: ip,
+        target_hardware_addr: to_mac,
+        target_protocol_addr: to_ip,
+    };
+    let mut bytes = vec![0; (HEADER + told.buffer_len()).max(MIN_FRAME_BYTES)];
+    let mut reply = EthernetFrame::new_unchecked(&mut bytes);
+    reply.set_src_addr(mac);
+    reply.set_dst_addr(to_mac);
+    reply.set_ethertype(EthernetProtocol::Arp);
+    told.emit(&mut ArpPacket::new_unchecked(reply.payload_mut()));
+    bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use xoff_sim::wire::MacAddr;
+
+    use super::*;
+
+    #[test]
+    fn a_host_is_asked_for_and_its_first_hop_is_told() {
+        let ask = |ip: [u8; 4]| {
+            let repr = ArpRepr::EthernetIpv4 {
+                operation: ArpOperation::Request,
+                source_hardware_addr: EthernetAddress([2, 0, 0, 0, 0, 9]),
+                source_protocol_addr: Ipv4Addr::new(10, 0, 0, 9),
+                target_hardware_addr: EthernetAddress([0; 6]),
+                target_protocol_addr: ip.into(),
+            };
+            let mut bytes = vec![0; 60];
+            let mut frame = EthernetFrame::new_unchecked(&mut bytes);
+            frame.set_dst_addr(EthernetAddress::BROADCAST);
+            frame.set_ethertype(EthernetProtocol::Arp);
+            repr.emit(&mut ArpPacket::new_unchecked(frame.payload_mut()));
+            bytes
+        };
+        let hop = MacAddr([2, 1, 0, 0, 0, 1]);
+        let neighbours = [Address {
+            mac: hop,
+            ip: Ipv4Addr::new(10, 0, 0, 2).into(),
+        }];
+        let reply = answer(&ask([10, 0, 0, 2]), &neighbours).unwrap();
+        assert_eq!(reply[..12], [[2, 0, 0, 0, 0, 9], hop.0].concat());
+        let packet = ArpPacket::new_checked(&reply[HEADER..]).unwrap();
+        assert_eq!(packet.source_hardware_addr(), hop.0);
+        assert_eq!(packet.source_protocol_addr(), [10, 0, 0, 2]);
+        assert_eq!(packet.operation(), ArpOperation::Reply);
+        assert_eq!(answer(&ask([10, 0, 0, 3]), &neighbours), None);
+        // An answer is asked nothing.
+        assert_eq!(answer(&reply, &neighbours), None);
+    }
+}
