@@ -214,8 +214,8 @@ impl Summary {
     /// Returns whether every expectation held and the monitors, if they watched, found no violation.
     pub fn held(&self) -> bool {
         let violations = self.monitored.map_or(0, |monitored| monitored.violations);
-        let tools = self.attached.iter().flat_map(|attached| &attached.tools);
-        let complete = tools.fold(true, |all, tool| all && tool.ended == Ended::Complete);
+        let mut tools = self.attached.iter().flat_map(|attached| &attached.tools);
+        let complete = tools.all(|tool| tool.ended == Ended::Complete);
         violations == 0 && complete && self.expectations.iter().all(|expectation| expectation.held)
     }
 }

@@ -26,7 +26,7 @@ const NOT_SAVED: &str =
 /// What is said of a flow that should begin or end there.
 const NO_FLOWS: &str = "flows neither begin nor end at a host with a tool";
 /// Receive buffers of a server of SENDs.
-const BUFFERS: u64 = 32;
+const BUFFERS: u64 = 16;
 /// How often a tool that waits for the clock is looked at.
 const LOOK: Duration = Duration::from_ms(1);
 

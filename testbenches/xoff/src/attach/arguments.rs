@@ -221,7 +221,7 @@ pub struct PerftestArgs {
           value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub size: u32,
     /// Receive buffers that a server of SENDs keeps posted
-    #[arg(short, long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(1..=64))]
+    #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u64).range(1..=16))]
     pub rx_depth: u64,
 }
 

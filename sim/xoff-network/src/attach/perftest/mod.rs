@@ -10,6 +10,7 @@
 use std::net::IpAddr;
 
 use crc32fast::hash;
+use xoff_sim::nic::shape::WQES;
 use xoff_sim::nic::{ReadRights, Region};
 use xoff_sim::protocol::gbn::{Recv, Status, Work, mtu_code};
 
@@ -36,8 +37,8 @@ const VERSION: &str = "6.06";
 /// What is told of the memory of small messages, and of the processor's caches, in bytes.
 const CYCLE: u32 = 4096;
 const CACHE_LINE: u32 = 64;
-/// How many messages are posted at a time.
-const DEPTH: u64 = 32;
+/// How many messages are posted at a time: as many as an RTL NIC holds. More would wait at its pins, and keep it awake.
+const DEPTH: u64 = WQES as u64;
 /// The index of the tool's queue pair.
 const QP: u16 = 0;
 const TAG: u8 = 0x5A;
@@ -55,7 +56,7 @@ pub struct Perftest {
     pub mtu: u32,
     /// How many messages, 1 or more.
     pub iterations: u64,
-    /// How many receive buffers a server of SENDs keeps posted, 1 to 64. With few of them the NIC has to answer that it
+    /// How many receive buffers a server of SENDs keeps posted, 1 to 16. With few of them the NIC has to answer that it
     /// is not ready.
     pub buffers: u64,
     /// How many READs and atomics may be unanswered in each direction, 1 to 16. The NIC's own limit, and that of the
