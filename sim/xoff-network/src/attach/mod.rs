@@ -194,8 +194,8 @@ pub enum Ended {
 pub struct Messages {
     /// Messages that were sent and acknowledged.
     pub sent: u64,
-    /// Messages that came: of READs and atomics their answers, and at a server of FETCH_ADDs what they have added to its
-    /// memory, all together.
+    /// Messages that came: of READs and atomics their answers, and at a server of FETCH_ADDs what they have added to
+    /// its memory, all together.
     pub received: u64,
     /// Their bytes.
     pub bytes_received: u64,

@@ -22,9 +22,9 @@ const WORD: u32 = 8;
 
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
-bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour discovery, pings and TCP go to the host beside \
-it. Simulated time keeps the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is \
-too slow for it, simulated time stands still.
+bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour \
+discovery, pings and TCP go to the host beside it. Simulated time keeps the pace of the clock on the wall, or a \
+fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.
@@ -34,7 +34,7 @@ Examples:
   #   -netdev stream,id=net0,server=off,addr.type=unix,addr.path=link.sock
   # and answers its ibv_rc_pingpong -d rxe0 -g 1 192.0.2.2
   xoff attach unix:link.sock ibv_rc_pingpong
-  # the same with -netdev dgram,id=net0,local.type=unix,local.path=vm.sock,remote.type=unix,remote.path=nic.sock
+  # the same with a frame a datagram
   xoff attach dgram:nic.sock,vm.sock ibv_rc_pingpong
   # as the client of ibv_rc_pingpong -d rxe0 -g 1 -m 4096 in the machine
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
