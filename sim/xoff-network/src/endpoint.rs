@@ -79,8 +79,11 @@ pub trait Endpoint: Node + Debug {
         region: &Region,
     ) -> Result<Option<Created>, EndpointError>;
 
-    /// The result of `create`, once it is done.
-    fn created(&self, index: u16) -> Option<Created>;
+    /// The result of `create`, once it is done. For those that do not return it at once.
+    fn created(&self, index: u16) -> Option<Created> {
+        let _ = index;
+        None
+    }
 
     /// Connects a QP that was created. The settings contain the other end's [`Created`].
     ///
@@ -848,10 +851,6 @@ impl Endpoint for ModelNic {
         let key = self.register(index, *region);
         let qpn = self.config().settings.qpn_base + u32::from(index);
         Ok(Some(Created { qpn, psn, key }))
-    }
-
-    fn created(&self, _index: u16) -> Option<Created> {
-        None
     }
 
     fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), EndpointError> {

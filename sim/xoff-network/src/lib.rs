@@ -36,6 +36,7 @@
 //! | [`prelude`] | what nearly every bench of a network names |
 
 pub mod answer;
+pub mod arp;
 pub mod attach;
 pub mod audit;
 mod bench;
@@ -51,6 +52,7 @@ pub mod nearest;
 pub mod on_links;
 pub mod onboarding;
 pub mod parts;
+mod plain_port;
 pub mod plan;
 pub mod policy;
 pub mod prelude;

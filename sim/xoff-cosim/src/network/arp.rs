@@ -8,15 +8,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::Frame;
 use xoff_sim::nic::Address;
-use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
-
-/// EtherType of ARP.
-const ETHER_TYPE: [u8; 2] = [0x08, 0x06];
-/// The fixed fields of a request: hardware type Ethernet, protocol type IPv4, address lengths 6 and 4, operation 1
-/// (RFC 826).
-const REQUEST: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
-/// The operation of a reply.
-const REPLY: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 2];
+use xoff_sim::wire::MacAddr;
 
 /// Answers requests for known addresses, like a router that does proxy ARP.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -46,21 +38,10 @@ impl Arp {
     /// The reply to a frame that is a request for a known address, otherwise `None`. For use in
     /// [`Driver::answer`](super::Driver::answer).
     pub fn answer(&mut self, frame: &Frame) -> Option<Bytes> {
-        let (ethernet, arp) = frame.bytes.headers().split_at_checked(14)?;
-        let (fixed, addresses) = arp.split_at_checked(8)?;
-        if ethernet[12..] != ETHER_TYPE || fixed != REQUEST || addresses.len() < 20 {
-            return None;
-        }
-        let (asker, target) = (&addresses[..10], &addresses[16..20]);
-        let ip = Ipv4Addr::from(<[u8; 4]>::try_from(target).ok()?);
-        let mac = self.table.get(&ip)?.0;
+        let known = |ip| self.table.get(&ip).copied();
+        let reply = xoff_network::arp::answer(frame.bytes.headers(), known)?;
         self.answered += 1;
-        let mut reply = Vec::with_capacity(MIN_FRAME_BYTES);
-        for part in [&asker[..6], &mac, &ETHER_TYPE, &REPLY, &mac, target, asker] {
-            reply.extend_from_slice(part);
-        }
-        reply.resize(MIN_FRAME_BYTES, 0);
-        Some(reply.into())
+        Some(reply)
     }
 }
 
@@ -69,6 +50,11 @@ mod tests {
     use xoff_sim::time::{LineRate, Time};
 
     use super::*;
+
+    const ETHER_TYPE: [u8; 2] = [0x08, 0x06];
+    /// The fixed fields of a request: hardware type Ethernet, protocol type IPv4, address lengths 6 and 4, operation 1
+    /// (RFC 826).
+    const REQUEST: [u8; 8] = [0, 1, 8, 0, 6, 4, 0, 1];
 
     #[test]
     fn requests_for_known_addresses_are_answered() {

@@ -10,6 +10,9 @@ const AGAIN: Duration = Duration::from_ms(100);
 /// The port from which a client connects.
 const LOCAL_PORT: u16 = 49_152;
 
+/// The last word of a tool's exchange.
+pub(super) const DONE: &[u8] = b"done\0";
+
 /// A connection that is being made, or was made.
 #[derive(Debug)]
 pub(super) struct Dial {

@@ -201,10 +201,6 @@ impl Endpoint for Inside {
         Err(EndpointError::new(NO_FLOWS))
     }
 
-    fn created(&self, _index: u16) -> Option<Created> {
-        None
-    }
-
     fn connect(&mut self, _index: u16, _settings: &QpSettings) -> Result<(), EndpointError> {
         Err(EndpointError::new(NO_FLOWS))
     }

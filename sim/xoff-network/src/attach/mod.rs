@@ -10,7 +10,6 @@
 //! | `pingpong` | the tool `ibv_rc_pingpong` |
 //! | `inside` | a host of a network with all of this |
 //! | `outside` | the port of a network at which its peer is |
-//! | `arp` | ARP in such a network |
 //! | `perftest` | the tools `ib_send_bw`, `ib_write_bw`, `ib_read_bw` and `ib_atomic_bw` |
 //!
 //! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
@@ -31,11 +30,11 @@ use xoff_sim::seeded::Seed;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::MacAddr;
 
+use crate::arp;
 use crate::bench::Bench;
 use crate::endpoint::{Endpoint, EndpointError, Endpoints};
 use crate::scenario::NicKind;
 
-mod arp;
 mod dial;
 pub(crate) mod inside;
 pub(crate) mod outside;
@@ -489,7 +488,7 @@ impl Attached {
         loop {
             let mut answered = false;
             for bytes in self.stack.poll(now) {
-                if let Some(answer) = arp::answer(&bytes, &self.neighbours) {
+                if let Some(answer) = arp::answer(&bytes, |ip| arp::mac_of(&self.neighbours, ip)) {
                     self.stack.receive(answer);
                     answered = true;
                     continue;

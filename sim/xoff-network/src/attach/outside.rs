@@ -4,23 +4,24 @@
 //! Switches route: the port answers ARP for all hosts with the address of the first hop. From outside it takes IP to
 //! that hop, and from the network all but MAC control. It pauses for nobody and obeys no pause; both are counted.
 
-use std::collections::VecDeque;
 use std::fmt;
 
 use bytes::Bytes;
+use xoff_sim::frame::FrameBytes;
 use xoff_sim::headers::Headers;
 use xoff_sim::host::Host;
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
-use xoff_sim::mac::{ReceiveCounters, is_control};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
+use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{Address, ModelNicConfig, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
-use xoff_sim::time::{ByteCount, LineRate, Time};
-use xoff_sim::wire::{EtherType, MIN_FRAME_BYTES, Psn};
+use xoff_sim::time::{LineRate, Time};
+use xoff_sim::wire::{EtherType, Psn};
 
-use super::arp;
+use crate::arp;
 use crate::endpoint::{Created, Endpoint, EndpointError, EndpointSetup, Kind, Limits};
+use crate::plain_port::PlainPort;
 
 /// What is said of an attached host that should be part of a checkpoint.
 const NOT_SAVED: &str = "an attached host is in no checkpoint: nobody can save the peer outside";
@@ -50,15 +51,9 @@ pub(crate) fn kind() -> Kind {
 pub struct Outside {
     own: Address,
     neighbours: Vec<Address>,
-    rate: LineRate,
-    max_frame: ByteCount,
     host: Host,
-    counters: NicCounters,
-    mac_counters: ReceiveCounters,
-    pauses: PauseLog,
-    /// Frames on their way into the network.
-    leaving: VecDeque<Frame>,
-    line_free: Time,
+    /// To and from the network.
+    port: PlainPort,
     /// Frames for the peer outside.
     out: Vec<Bytes>,
 }
@@ -66,7 +61,7 @@ pub struct Outside {
 impl fmt::Debug for Outside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_struct("Outside");
-        text.field("own", &self.own).field("leaving", &self.leaving);
+        text.field("own", &self.own).field("port", &self.port);
         text.finish_non_exhaustive()
     }
 }
@@ -79,14 +74,8 @@ impl Outside {
             neighbours: (own.neighbours.into_iter())
                 .filter(|it| it.ip != own.address.ip)
                 .collect(),
-            rate: own.rate,
-            max_frame: setup.max_frame,
             host: Host::new(own.clock, BEAT_BYTES, &setup.pcie),
-            counters: NicCounters::default(),
-            mac_counters: ReceiveCounters::default(),
-            pauses: PauseLog::default(),
-            leaving: VecDeque::new(),
-            line_free: Time::ZERO,
+            port: PlainPort::new(own.rate, setup.max_frame),
             out: Vec::new(),
         }
     }
@@ -98,7 +87,7 @@ impl Outside {
 
     /// Takes a frame of the peer, without FCS, at the time at which the network is.
     pub fn give(&mut self, bytes: &[u8], now: Time) {
-        if let Some(reply) = arp::answer(bytes, &self.neighbours) {
+        if let Some(reply) = arp::answer(bytes, |ip| arp::mac_of(&self.neighbours, ip)) {
             return self.out.push(reply);
         }
         let ip = [EtherType::IPV4, EtherType::IPV6];
@@ -108,57 +97,37 @@ impl Outside {
                 && headers.dst != self.own.mac
         };
         if !Headers::at(bytes).is_some_and(|headers| routed(&headers)) {
-            return self.counters.add(reg::DROP_ADDRESS, 1);
+            return self.port.counters.add(reg::DROP_ADDRESS, 1);
         }
-        let mut bytes = bytes.to_vec();
-        bytes.resize(bytes.len().max(MIN_FRAME_BYTES), 0);
-        self.counters.add(reg::FRAMES_OUT, 1);
-        self.counters.add(reg::BYTES_OUT, bytes.len() as u64);
-        let frame = Frame::sent(bytes.into(), now.max(self.line_free), self.rate);
-        self.line_free = frame.line_free(self.rate);
-        self.leaving.push_back(frame);
+        self.port
+            .send(FrameBytes::from(bytes.to_vec()).padded(), now);
     }
 
     /// Frames for the peer since the last call.
     pub fn take(&mut self) -> Vec<Bytes> {
         std::mem::take(&mut self.out)
     }
-
-    fn arrive(&mut self, frame: Frame) {
-        if !self.mac_counters.admit(&frame, self.max_frame) {
-            return;
-        }
-        self.counters.add(reg::FRAMES_IN, 1);
-        self.counters.add(reg::BYTES_IN, frame.bytes.len() as u64);
-        match is_control(frame.bytes.headers()) {
-            true => self.counters.add(reg::PAUSE_IGNORED, 1),
-            false => self.out.push(frame.bytes.whole()),
-        }
-    }
 }
 
 impl Node for Outside {
     fn line_rates(&self) -> Vec<LineRate> {
-        vec![self.rate]
+        vec![self.port.rate]
     }
 
     fn sending_since(&self, _port: PortId) -> Option<Time> {
-        self.leaving.front().map(|frame| frame.start)
+        self.port.sending_since()
     }
 
     fn next_event(&self) -> Option<Time> {
-        self.leaving.front().map(|frame| frame.end)
+        self.port.next_departure()
     }
 
     fn advance(&mut self, until: Time, arrivals: &mut Arrivals<'_>, departures: &mut Departures) {
         for arrival in arrivals {
-            self.arrive(arrival.frame);
+            let frame = self.port.arrive(arrival.frame);
+            self.out.extend(frame.map(|frame| frame.bytes.whole()));
         }
-        while (self.leaving.front()).is_some_and(|frame| frame.end < until) {
-            if let Some(frame) = self.leaving.pop_front() {
-                departures.push(PortId(0), frame);
-            }
-        }
+        self.port.depart(until, departures);
     }
 }
 
@@ -180,10 +149,6 @@ impl Endpoint for Outside {
         Err(EndpointError::new(NO_FLOWS))
     }
 
-    fn created(&self, _index: u16) -> Option<Created> {
-        None
-    }
-
     fn connect(&mut self, _index: u16, _settings: &QpSettings) -> Result<(), EndpointError> {
         Err(EndpointError::new(NO_FLOWS))
     }
@@ -193,15 +158,15 @@ impl Endpoint for Outside {
     }
 
     fn counters(&self) -> &NicCounters {
-        &self.counters
+        &self.port.counters
     }
 
     fn mac_counters(&self) -> ReceiveCounters {
-        self.mac_counters
+        self.port.mac_counters
     }
 
     fn pauses(&self) -> &PauseLog {
-        &self.pauses
+        &self.port.pauses
     }
 
     fn rate(&self, _qp: u16) -> Option<(Rate, Alpha, bool)> {

@@ -12,9 +12,9 @@ use xoff_sim::nic::Region;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::Psn;
 
-use super::dial::Dial;
+use super::dial::{DONE, Dial};
 use super::stack::Stack;
-use super::verbs::{MEMORY, Remote, Verbs, address_of_gid, failed, gid_of};
+use super::verbs::{MEMORY, QP, Remote, TAG, Verbs, address_of_gid, failed, gid_of};
 use super::{Messages, Role, ToolError};
 use crate::endpoint::Created;
 
@@ -22,13 +22,8 @@ use crate::endpoint::Created;
 pub const PORT: u16 = 18_515;
 /// Bytes of an end's description, with the zero byte at its end.
 const DESCRIPTION: usize = 52;
-/// What the client says when it has read the server's description.
-const DONE: &[u8] = b"done\0";
 /// Receive buffers that are posted: one for the message on its way, others for a peer that is ahead.
 const BUFFERS: u32 = 4;
-/// The index of the tool's queue pair.
-const QP: u16 = 0;
-const TAG: u8 = 0x5A;
 
 /// The settings of the tool, named as its options are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

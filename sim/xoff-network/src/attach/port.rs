@@ -3,16 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
+use xoff_sim::frame::{Frame, FrameBytes};
 use xoff_sim::headers::Headers;
-use xoff_sim::kernel::Frame;
 use xoff_sim::link::{FaultInjector, FaultRule};
 use xoff_sim::mac::is_control;
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{LineRate, Time};
-use xoff_sim::wire::{EtherType, MIN_FRAME_BYTES, MacAddr, UDP_PORT_ROCE};
-
-/// Bytes of an Ethernet header.
-const HEADER: usize = 14;
+use xoff_sim::wire::{EtherType, EthernetRepr, MacAddr, UDP_PORT_ROCE};
 
 /// The EtherType of ARP (RFC 826).
 const ARP: EtherType = EtherType(0x0806);
@@ -69,15 +66,12 @@ impl Way {
 
     /// Puts a frame on the line at `now`, or behind those before it; padded, as a MAC sends it.
     pub fn enter(&mut self, bytes: Bytes, now: Time) {
+        let bytes = FrameBytes::from(bytes);
         let bytes = match bytes.len() {
-            HEADER..MIN_FRAME_BYTES => {
-                let mut padded = bytes.to_vec();
-                padded.resize(MIN_FRAME_BYTES, 0);
-                padded.into()
-            }
+            EthernetRepr::LEN.. => bytes.padded(),
             _ => bytes,
         };
-        let frame = Frame::sent(bytes.into(), now.max(self.line_free), self.rate);
+        let frame = Frame::sent(bytes, now.max(self.line_free), self.rate);
         self.line_free = frame.line_free(self.rate);
         self.pass(frame);
     }

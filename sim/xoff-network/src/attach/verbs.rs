@@ -14,6 +14,10 @@ use crate::endpoint::{Created, EndpointError};
 
 /// First address of the tools' memory.
 pub(super) const MEMORY: u64 = 1 << 32;
+/// The index of a tool's queue pair.
+pub(super) const QP: u16 = 0;
+/// The low byte of the keys of its memory.
+pub(super) const TAG: u8 = 0x5A;
 
 /// The ACK timeout and the retries of Linux's tools: 67 ms, 7 times; RNR NAKs without limit.
 const TIMEOUT: u8 = 14;

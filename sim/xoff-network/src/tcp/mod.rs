@@ -25,14 +25,14 @@ use smoltcp::wire::IpAddress;
 use xoff_sim::host::Host;
 use xoff_sim::host::payload::View;
 use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
-use xoff_sim::mac::{ReceiveCounters, is_control};
+use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{ModelNicConfig, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::{Completion, Status, Work, WorkKind};
 use xoff_sim::seeded::{Draws, Seed};
-use xoff_sim::time::{ByteCount, Clock, Duration, LineRate, Time};
+use xoff_sim::time::{Clock, Duration, LineRate, Time};
 use xoff_sim::wire::{MacAddr, Opcode, Psn};
 
 use self::connection::{Connection, Opening, Outcome, Sent};
@@ -41,6 +41,7 @@ use self::packets::{Tuple, segment};
 use crate::endpoint::{
     Created, Endpoint, EndpointError, EndpointSetup, Kind, Limits, ProcessorTime,
 };
+use crate::plain_port::PlainPort;
 use crate::scenario::TcpSettings;
 use crate::scenario::check::{MODEL_QPS, RING};
 
@@ -86,15 +87,11 @@ struct TcpHost {
     mac: MacAddr,
     ip: IpAddress,
     clock: Clock,
-    rate: LineRate,
-    max_frame: ByteCount,
+    port: PlainPort,
     seed: Seed,
     draws: Draws,
     delay: Delay,
     host: Host,
-    counters: NicCounters,
-    mac_counters: ReceiveCounters,
-    pauses: PauseLog,
     connections: BTreeMap<u16, Connection>,
     places: BTreeMap<Tuple, u16>,
     /// Messages on their way through the kernel: when they are through, a number that orders those of one time, and
@@ -109,9 +106,6 @@ struct TcpHost {
     /// When each stack has something to do by itself.
     deadlines: BTreeSet<(Time, u16)>,
     deadline_of: BTreeMap<u16, Time>,
-    /// Frames on their way to the line's end.
-    leaving: VecDeque<Frame>,
-    line_free: Time,
     cpu: Duration,
     /// Until when everything has happened.
     now: Time,
@@ -135,15 +129,11 @@ impl TcpHost {
             mac: own.address.mac,
             ip: own.address.ip.into(),
             clock: own.clock,
-            rate: own.rate,
-            max_frame: setup.max_frame,
+            port: PlainPort::new(own.rate, setup.max_frame),
             seed,
             draws: seed.derive(&[0]).draws(),
             delay: Delay::new(settings.kernel_median, settings.kernel_p99),
             host: Host::new(own.clock, BEAT_BYTES, &setup.pcie),
-            counters: NicCounters::default(),
-            mac_counters: ReceiveCounters::default(),
-            pauses: PauseLog::default(),
             connections: BTreeMap::new(),
             places: BTreeMap::new(),
             posts: BTreeMap::new(),
@@ -153,8 +143,6 @@ impl TcpHost {
             wake: None,
             deadlines: BTreeSet::new(),
             deadline_of: BTreeMap::new(),
-            leaving: VecDeque::new(),
-            line_free: Time::ZERO,
             cpu: Duration::ZERO,
             now: Time::ZERO,
             settings,
@@ -162,7 +150,7 @@ impl TcpHost {
     }
 
     fn count(&mut self, register: u16) {
-        self.counters.add(register, 1);
+        self.port.counters.add(register, 1);
     }
 
     /// When the host next looks for what its applications post.
@@ -180,14 +168,9 @@ impl TcpHost {
 
     /// Takes a frame whose last bit has arrived. The first that waits for the kernel wakes it.
     fn arrive(&mut self, frame: Frame) {
-        if !self.mac_counters.admit(&frame, self.max_frame) {
+        let Some(frame) = self.port.arrive(frame) else {
             return;
-        }
-        self.count(reg::FRAMES_IN);
-        self.counters.add(reg::BYTES_IN, frame.bytes.len() as u64);
-        if is_control(frame.bytes.headers()) {
-            return self.count(reg::PAUSE_IGNORED);
-        }
+        };
         if self.waiting.is_empty() {
             self.wake = Some(frame.end + self.delay.draw(&mut self.draws));
         }
@@ -227,7 +210,7 @@ impl TcpHost {
             let outcome = connection.poll(now);
             // No timer but that of retransmissions is set: ACKs are not delayed, and windows never close.
             let timeout = outcome.frames.iter().any(|frame| frame.again);
-            self.counters.add(reg::TIMEOUTS, timeout.into());
+            self.port.counters.add(reg::TIMEOUTS, timeout.into());
             self.settle(index, outcome, now);
         }
     }
@@ -263,7 +246,7 @@ impl TcpHost {
         }
         if segment.data {
             self.cpu += self.settings.cpu_receive;
-            self.counters.add(reg::REQUESTS_IN, 1);
+            self.port.counters.add(reg::REQUESTS_IN, 1);
         }
         let outcome = connection.receive(segment.packet, now);
         self.settle(index, outcome, now);
@@ -309,22 +292,18 @@ impl TcpHost {
 
     /// Puts a frame on the line, behind those before it.
     fn send(&mut self, sent: Sent, now: Time) {
-        self.count(reg::FRAMES_OUT);
-        self.counters.add(reg::BYTES_OUT, sent.bytes.len() as u64);
         if sent.data {
             self.cpu += self.settings.cpu_send;
-            self.counters.add(reg::REQUESTS_OUT, 1);
-            self.counters.add(reg::RESENT_OUT, sent.again.into());
+            self.port.counters.add(reg::REQUESTS_OUT, 1);
+            self.port.counters.add(reg::RESENT_OUT, sent.again.into());
         }
-        let frame = Frame::sent(sent.bytes.into(), now.max(self.line_free), self.rate);
-        self.line_free = frame.line_free(self.rate);
-        self.leaving.push_back(frame);
+        self.port.send(sent.bytes.into(), now);
     }
 }
 
 impl Node for TcpHost {
     fn line_rates(&self) -> Vec<LineRate> {
-        vec![self.rate]
+        vec![self.port.rate]
     }
 
     fn cost(&self) -> u32 {
@@ -332,11 +311,11 @@ impl Node for TcpHost {
     }
 
     fn sending_since(&self, _port: PortId) -> Option<Time> {
-        self.leaving.front().map(|frame| frame.start)
+        self.port.sending_since()
     }
 
     fn next_event(&self) -> Option<Time> {
-        let leaving = self.leaving.front().map(|frame| frame.end);
+        let leaving = self.port.next_departure();
         self.next_inside().into_iter().chain(leaving).min()
     }
 
@@ -356,11 +335,7 @@ impl Node for TcpHost {
             }
         }
         self.now = until;
-        while (self.leaving.front()).is_some_and(|frame| frame.end < until) {
-            if let Some(frame) = self.leaving.pop_front() {
-                departures.push(PortId(0), frame);
-            }
-        }
+        self.port.depart(until, departures);
     }
 }
 
@@ -386,10 +361,6 @@ impl Endpoint for TcpHost {
         }))
     }
 
-    fn created(&self, _index: u16) -> Option<Created> {
-        None
-    }
-
     fn connect(&mut self, index: u16, settings: &QpSettings) -> Result<(), EndpointError> {
         let receives = self.host.receivers().iter().find(|it| it.qp == index);
         let opening = Opening {
@@ -412,15 +383,15 @@ impl Endpoint for TcpHost {
     }
 
     fn counters(&self) -> &NicCounters {
-        &self.counters
+        &self.port.counters
     }
 
     fn mac_counters(&self) -> ReceiveCounters {
-        self.mac_counters
+        self.port.mac_counters
     }
 
     fn pauses(&self) -> &PauseLog {
-        &self.pauses
+        &self.port.pauses
     }
 
     fn rate(&self, _qp: u16) -> Option<(Rate, Alpha, bool)> {

@@ -253,16 +253,16 @@ impl Host {
 
     /// The `bytes` bytes of memory from `va` on, as a packet carries them.
     pub fn payload(&self, va: u64, bytes: u16) -> Payload {
-        let written = (self.overlay.as_ref()).filter(|overlay| overlay.holds(va, bytes.into()));
-        match (written, Extent::new(va, bytes)) {
-            (None, Some(extent)) => Payload::Content(extent),
-            (_, None) => Payload::default(),
-            (Some(overlay), Some(extent)) => {
-                let mut bytes = vec![0; extent.len()];
-                overlay.read(va, &mut bytes);
-                Payload::Written(bytes.into())
-            }
+        let Some(extent) = Extent::new(va, bytes) else {
+            return Payload::default();
+        };
+        let overlay = self.overlay.as_ref();
+        if !overlay.is_some_and(|overlay| overlay.holds(va, extent.len())) {
+            return Payload::Content(extent);
         }
+        let mut written = vec![0; extent.len()];
+        self.read_memory(va, &mut written);
+        Payload::Written(written.into())
     }
 
     /// Has reads of the `bytes` from `va` on answered with an error from now on, as where an IOMMU has no page.

@@ -5,6 +5,7 @@
 
 use xoff_sim::wire::Psn;
 
+use super::super::dial::DONE;
 use super::super::verbs::{Remote, address_of_gid, gid_of};
 
 /// Bytes in which a version is told.
@@ -13,8 +14,6 @@ pub const VERSION_BYTES: usize = 16;
 const KEYS: usize = 108;
 /// Bytes of each number of a report of results.
 pub const NUMBER: usize = 8;
-/// The last word.
-pub const DONE: &[u8] = b"done\0";
 
 /// What both ends tell each other, or do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

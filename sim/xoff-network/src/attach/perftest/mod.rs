@@ -14,9 +14,9 @@ use xoff_sim::nic::shape::WQES;
 use xoff_sim::nic::{ReadRights, Region};
 use xoff_sim::protocol::gbn::{Recv, Status, Work, mtu_code};
 
-use super::dial::Dial;
+use super::dial::{DONE, Dial};
 use super::stack::Stack;
-use super::verbs::{MEMORY, Remote, Verbs, failed};
+use super::verbs::{MEMORY, QP, Remote, TAG, Verbs, failed};
 use super::{Messages, Role, ToolError};
 use crate::endpoint::Created;
 
@@ -28,8 +28,8 @@ pub use verb::Verb;
 
 use answers::{Answers, added};
 use exchange::{
-    DONE, Keys, NUMBER, ONE_SIDED, SEND, Step, VERSION_BYTES, description, read_description,
-    read_mtu, read_version,
+    Keys, NUMBER, ONE_SIDED, SEND, Step, VERSION_BYTES, description, read_description, read_mtu,
+    read_version,
 };
 
 /// The version of the exchange that this is.
@@ -39,9 +39,6 @@ const CYCLE: u32 = 4096;
 const CACHE_LINE: u32 = 64;
 /// How many messages are posted at a time: as many as an RTL NIC holds. More would wait at its pins, and keep it awake.
 const DEPTH: u64 = WQES as u64;
-/// The index of the tool's queue pair.
-const QP: u16 = 0;
-const TAG: u8 = 0x5A;
 /// What makes a key another one.
 const WRONG: u32 = 0x0100;
 
