@@ -344,6 +344,15 @@ pub struct HostSetup {
     pub neighbours: Vec<Address>,
 }
 
+impl HostSetup {
+    /// [`neighbours`](Self::neighbours) without the host itself.
+    pub(crate) fn others(&self) -> Vec<Address> {
+        let mut others = self.neighbours.clone();
+        others.retain(|it| it.ip != self.address.ip);
+        others
+    }
+}
+
 /// What an endpoint is told when it is made.
 #[derive(Debug, Clone)]
 pub struct EndpointSetup {

@@ -299,7 +299,13 @@ impl Simulation {
                             .server
                             .as_ref()
                             .map(|it| plan.address(plan.number(it)).ip);
-                        Box::new(Inside::new(&kind, setup, tool, server)?)
+                        Box::new(Inside::new(
+                            own_settings.nic.clone(),
+                            &kind,
+                            setup,
+                            tool,
+                            server,
+                        )?)
                     }
                 };
                 kinds.insert(node, kind);

@@ -79,12 +79,13 @@ impl fmt::Debug for Inside {
 }
 
 impl Inside {
-    /// A host of which the NIC is of a kind, with a tool.
+    /// A host with a tool, whose NIC is `nic`, of which `kind` is the kind.
     ///
     /// # Errors
     ///
     /// The NIC cannot be set up.
     pub fn new(
+        nic: NicKind,
         kind: &Kind,
         setup: EndpointSetup,
         tool: &ToolSettings,
@@ -95,8 +96,7 @@ impl Inside {
             return Err(EndpointError::new("a host with a tool has an IPv4 address"));
         };
         let settings = Settings {
-            // Of this one there is a name in reports alone, which nobody reads of a network.
-            nic: NicKind::Rtl,
+            nic,
             mac: own.mac,
             ipv4,
             ipv6: None,
@@ -107,10 +107,7 @@ impl Inside {
             faults_out: Vec::new(),
             seed: setup.seed,
         };
-        let neighbours = setup.host.neighbours.clone();
-        let neighbours = (neighbours.into_iter())
-            .filter(|it| it.ip != own.ip)
-            .collect();
+        let neighbours = setup.host.others();
         let bench = Bench::of(kind, setup)?;
         let attached =
             Attached::with(&settings, bench, neighbours).map_err(|error| match error {

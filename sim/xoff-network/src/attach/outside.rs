@@ -71,9 +71,7 @@ impl Outside {
         let own = setup.host;
         Self {
             own: own.address,
-            neighbours: (own.neighbours.into_iter())
-                .filter(|it| it.ip != own.address.ip)
-                .collect(),
+            neighbours: own.others(),
             host: Host::new(own.clock, BEAT_BYTES, &setup.pcie),
             port: PlainPort::new(own.rate, setup.max_frame),
             out: Vec::new(),
