@@ -30,6 +30,9 @@ fn main() {
                 .rescheduled()
                 .named("RescheduledCounter"),
         )
+        .top(Top::new("gated").readable("gated", "turned"))
+        .top(gated().named("GatedRescheduled"))
+        .top(gated().waves_apart().large().named("GatedApart"))
         .top(Top::new("hidden").readable("hidden", "rows_q"))
         .top(
             Top::new("hidden")
@@ -66,4 +69,11 @@ fn main() {
         .top(Top::new("wide_ports"))
         .top(Top::new("wide_reset"))
         .run();
+}
+
+fn gated() -> Top {
+    Top::new("gated")
+        .sampled(&[&["step_i"]])
+        .rescheduled()
+        .readable("gated", "turned")
 }

@@ -9,6 +9,7 @@ use crate::compile::{self, Compiler, Library, Runtime};
 use crate::files::{Contents, Generated, Hash, generated_files, names_in, read, write};
 use crate::parallel::in_parallel;
 use crate::ports::{self, Direction, Port};
+use crate::schedule::Rescheduled;
 use crate::shim::Face;
 use crate::store::Store;
 use crate::types::{Packages, Table};
@@ -577,9 +578,15 @@ impl Work<'_> {
         let mut rises = false;
         if let (true, Some(clock)) = (top.rescheduled, clock) {
             match rescheduled(&verilated.folder, &prefix, clock, &units)? {
-                Ok(sources) => {
+                Ok(model) => {
                     rises = true;
-                    for (name, text) in sources {
+                    remarks.extend(model.complete.map(|reason| {
+                        format!(
+                            "top `{}` evaluates its logic at each edge, in spite of `.rescheduled()`: {reason}",
+                            top.module
+                        )
+                    }));
+                    for (name, text) in model.sources {
                         let own = format!("rescheduled_{name}");
                         write(&folder.join(&own), &text)?;
                         texts.push(text);
@@ -716,15 +723,15 @@ fn rescheduled(
     prefix: &str,
     clock: &Port,
     units: &[String],
-) -> Result<Result<Vec<schedule::Source>, String>, Error> {
+) -> Result<Result<Rescheduled, String>, Error> {
     let sources = units
         .iter()
         .map(|name| Ok((name.clone(), read(&folder.join(name))?)));
     let sources = sources.collect::<Result<Vec<_>, Error>>()?;
     Ok(
-        schedule::rewrite(prefix, &clock.cpp, sources.clone()).map(|mut rewritten| {
-            rewritten.retain(|source| !sources.contains(source));
-            rewritten
+        schedule::rewrite(prefix, &clock.cpp, sources.clone()).map(|mut model| {
+            model.sources.retain(|source| !sources.contains(source));
+            model
         }),
     )
 }

@@ -5,10 +5,18 @@
 //! inputs, though these have not changed. In a model with clock gates that is a sixth of a busy cycle and half of one
 //! at rest. Here what is triggered is a word, and at a rising edge the clock is a constant.
 //!
+//! Logic behind registers and inputs is evaluated twice in a cycle: when the clock has risen, and again when the next
+//! inputs are there. Nobody looks at it in between. So an edge only runs the processes of the clocks, and the logic
+//! that they and the next inputs have changed is evaluated once, with these: another seventh of a busy cycle. That is
+//! right if no process waits for anything but the rise of the clock, of gated clocks and of sampled inputs; see
+//! [`Model::check_clocks`].
+//!
 //! State, and what is evaluated in which order, stay the same. All functions concerned have to be as that version
 //! writes them, statement by statement; otherwise none is changed. Later versions keep words themselves.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Formatter, Write as _};
+
+use crate::sampled;
 
 /// A source of a model: its name and its text.
 pub(crate) type Source = (String, String);
@@ -33,8 +41,21 @@ vlSelf->__VnbaTriggered.set(vlSelf->__VactTriggered);R___eval_act(vlSelf);}}\
 if(vlSelf->__VnbaTriggered.any()){__VnbaContinue=1U;if(VL_UNLIKELY((0x64U<__VnbaIterCount))){F}\
 __VnbaIterCount=((IData)(1U)+__VnbaIterCount);R___eval_nba(vlSelf);}}";
 
-/// Returns the sources with another schedule, and with the function `{prefix}_rise`, which raises the clock: it takes
-/// the root of a model that has settled with the clock at 0, and whose other inputs have not changed since.
+/// A model with another schedule.
+pub(crate) struct Rescheduled {
+    /// Its sources. Beside those that Verilator wrote, there is one with three functions, which take the root:
+    ///
+    /// - `uint64_t {prefix}_rise(root)` raises the clock of a model that has settled with the clock at 0, and whose
+    ///   other inputs have not changed since. Returns what the logic that is still to be evaluated depends on, a bit
+    ///   each.
+    /// - `void {prefix}_settle(root, left)` is `eval` for a model of which this is left.
+    /// - `void {prefix}_finish(root, left)` evaluates what is left, before anybody looks at the state.
+    pub sources: Vec<Source>,
+    /// Why edges leave nothing.
+    pub complete: Option<Unlike>,
+}
+
+/// Returns a model with another schedule.
 ///
 /// # Errors
 ///
@@ -43,13 +64,15 @@ pub(crate) fn rewrite(
     prefix: &str,
     clock: &str,
     sources: Vec<Source>,
-) -> Result<Vec<Source>, Unlike> {
+) -> Result<Rescheduled, Unlike> {
     let root = format!("{prefix}___024root");
     let mut model = Model { root, sources };
     let (inputs, fatal) = model.check_eval()?;
-    let triggers = triggers(&model.statements("eval_triggers__act")?)?;
-    let nba = by_word(&model.statements("eval_nba")?)?;
-    let step = rising_step(&model, prefix)?;
+    let flags = model.statements("eval_triggers__act")?;
+    let triggers = triggers(&flags)?;
+    let conditions = by_word(&model.statements("eval_nba")?)?;
+    let steps = steps(&model, prefix)?;
+    let complete = model.check_clocks(&flags, clock).err();
 
     let root = model.root.clone();
     let mut declared = String::new();
@@ -69,30 +92,49 @@ pub(crate) fn rewrite(
              {triggers}    return triggered;\n}}\n"
         ),
     )?;
-    model.replace(
-        "eval_nba",
-        &format!(
-            "void {root}___nba({root}* vlSelf, const uint64_t triggered) {{\n    \
-             {root_syms}{nba}}}\n",
-            root_syms = syms(prefix),
+    let (logic, processes): (Vec<_>, Vec<_>) =
+        (conditions.iter()).partition(|condition| complete.is_none() && condition.is_logic());
+    let function = |name: &str, conditions: &[&Condition]| {
+        let body: String = conditions.chunks(TOGETHER).map(together).collect();
+        format!(
+            "void {root}___{name}({root}* vlSelf, const uint64_t triggered) {{\n    {}{body}}}\n",
+            syms(prefix)
+        )
+    };
+    let functions = function("processes", &processes) + "\n" + &function("logic", &logic);
+    model.replace("eval_nba", &functions)?;
+    let raise = match complete {
+        None => format!(
+            "    const uint64_t triggered = {root}___triggers(vlSelf);\n    \
+             if (triggered) {root}___processes(vlSelf, triggered);\n    return triggered;\n"
         ),
-    )?;
+        Some(_) => format!("    {root}___react(vlSelf, 0);\n    return 0;\n"),
+    };
     model.replace(
         "eval",
         &format!(
             "{declared}uint64_t {root}___triggers({root}* vlSelf);\n\
-             void {root}___nba({root}* vlSelf, const uint64_t triggered);\n\n\
-             static void {root}___react({root}* vlSelf) {{\n    \
+             void {root}___processes({root}* vlSelf, const uint64_t triggered);\n\
+             void {root}___logic({root}* vlSelf, const uint64_t triggered);\n\n\
+             static void {root}___react({root}* vlSelf, uint64_t left) {{\n    \
              unsigned rounds = 0;\n    \
-             while (const uint64_t triggered = {root}___triggers(vlSelf)) {{\n        \
+             for (;;) {{\n        \
+             const uint64_t triggered = {root}___triggers(vlSelf);\n        \
+             if (0U == (triggered | left)) break;\n        \
              if (VL_UNLIKELY(0x64U < rounds++)) {{\n            {fatal}\n        }}\n        \
-             {root}___nba(vlSelf, triggered);\n    }}\n}}\n\n\
-             void {root}___eval({root}* vlSelf) {{\n{inputs}    {root}___react(vlSelf);\n}}\n\n\
-             void {root}___rise({root}* vlSelf) {{\n{risen}    {root}___react(vlSelf);\n}}\n"
+             if (triggered) {root}___processes(vlSelf, triggered);\n        \
+             {root}___logic(vlSelf, triggered | left);\n        \
+             left = 0;\n    }}\n}}\n\n\
+             void {root}___settle({root}* vlSelf, uint64_t left) {{\n{inputs}    {root}___react(vlSelf, left);\n}}\n\n\
+             void {root}___eval({root}* vlSelf) {{\n    {root}___settle(vlSelf, 0);\n}}\n\n\
+             uint64_t {root}___rise({root}* vlSelf) {{\n{risen}{raise}}}\n"
         ),
     )?;
-    model.sources.push((format!("{prefix}_rise.cpp"), step));
-    Ok(model.sources)
+    model.sources.push((format!("{prefix}_steps.cpp"), steps));
+    Ok(Rescheduled {
+        sources: model.sources,
+        complete,
+    })
 }
 
 /// The sources of a model.
@@ -169,6 +211,94 @@ impl Model {
             inputs = behind_inputs(&self.statements("eval_ico")?)?;
         }
         Ok((inputs, last.to_owned()))
+    }
+}
+
+impl Model {
+    /// Checks that no process waits for anything but
+    ///
+    /// - the rise of the clock,
+    /// - that of a gated clock, which is the clock and the output of a latch that is open while the clock is 0: while
+    ///   the clock is 0 it does not rise, and at an edge it rises with the clock or not at all,
+    /// - that of a signal around the top that says that an input has changed: its process copies inputs.
+    fn check_clocks(&self, flags: &str, clock: &str) -> Result<(), Unlike> {
+        let sampled = format!("{}__DOT__changed_", sampled::MODULE);
+        for statement in flags.split_terminator(';').map(bare) {
+            let Some((_, value)) = statement.split_once("=(") else {
+                continue;
+            };
+            let name = value
+                .strip_prefix("(IData)(vlSelf->")
+                .and_then(|rest| rest.split_once(')'))
+                .map_or("", |(name, _)| name);
+            let rise =
+                format!("(IData)(vlSelf->{name})&(~(IData)(vlSelf->__Vtrigrprev__TOP__{name})))");
+            if value != rise {
+                return Err(format!(
+                    "a process waits for `{}`",
+                    value.trim_end_matches(')')
+                ));
+            }
+            if name != clock && !name.starts_with(&sampled) {
+                self.check_gate(name, clock)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_gate(&self, name: &str, clock: &str) -> Result<(), Unlike> {
+        let no_gate = || format!("a process waits for `{name}`, which is no gated `{clock}`");
+        let and = format!("((IData)(vlSelf->{clock})&(IData)(vlSelf->");
+        let mut latches = Vec::new();
+        for (_, _, value) in self.assignments(name) {
+            let latch = value
+                .strip_prefix(&and)
+                .and_then(|rest| rest.strip_suffix("))"));
+            latches.push(latch.ok_or_else(no_gate)?.to_owned());
+        }
+        latches.sort();
+        latches.dedup();
+        let [latch] = &latches[..] else {
+            return Err(no_gate());
+        };
+        let open = format!("if((1U&(~(IData)(vlSelf->{clock})))){{");
+        let opened = |(text, at, _): &(&str, usize, String)| {
+            let (before, line) = text[..*at].rsplit_once('\n')?;
+            let indent = line.len();
+            let around = before.lines().rev().find(|line| {
+                let own = line.len() - line.trim_start().len();
+                !line.trim().is_empty() && own < indent
+            })?;
+            (bare(around) == open).then_some(())
+        };
+        match self
+            .assignments(latch)
+            .iter()
+            .all(|assignment| opened(assignment).is_some())
+        {
+            true => Ok(()),
+            false => Err(no_gate()),
+        }
+    }
+
+    /// The assignments to a member of the root, its first value aside: the source, where the assignment begins in it,
+    /// and what is assigned.
+    fn assignments(&self, member: &str) -> Vec<(&str, usize, String)> {
+        let name = format!("vlSelf->{member}");
+        let mut all = Vec::new();
+        for (_, text) in &self.sources {
+            for (at, _) in text.match_indices(&name) {
+                let rest = &text[at + name.len()..];
+                let assigned = rest.trim_start().strip_prefix('=');
+                if let Some(value) = assigned.filter(|value| !value.starts_with('=')) {
+                    let value = bare(value.split(';').next().unwrap_or_default());
+                    if value != "VL_RAND_RESET_I(1)" {
+                        all.push((text.as_str(), at, value));
+                    }
+                }
+            }
+        }
+        all
     }
 }
 
@@ -250,10 +380,44 @@ fn number(flag: &str, array: &str) -> Option<u32> {
     }
 }
 
-/// Returns the statements of `eval_nba`, all of which are conditions with what they are for, with conditions on a word.
-fn by_word(statements: &str) -> Result<String, Unlike> {
+/// A condition of `eval_nba`, on a word, and what it is for.
+#[derive(Debug, PartialEq)]
+struct Condition {
+    word: u64,
+    within: String,
+}
+
+impl Condition {
+    /// Whether it is logic behind several clocks. A process waits for one, and what depends on one clock alone does not
+    /// depend on logic behind several.
+    const fn is_logic(&self) -> bool {
+        self.word.count_ones() > 1
+    }
+}
+
+impl Display for Condition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let Condition { word, within } = self;
+        write!(
+            f,
+            "    if (triggered & {word:#x}ULL) {{\n{within}\n    }}\n"
+        )
+    }
+}
+
+/// How many conditions are looked at only if one of them holds: most do not in a cycle in which little happens.
+const TOGETHER: usize = 8;
+
+fn together(conditions: &[&Condition]) -> String {
+    let word = (conditions.iter()).fold(0, |word, condition| word | condition.word);
+    let within: String = conditions.iter().map(ToString::to_string).collect();
+    format!("    if (triggered & {word:#x}ULL) {{\n{within}    }}\n")
+}
+
+/// Returns the conditions of `eval_nba`, which has nothing else.
+fn by_word(statements: &str) -> Result<Vec<Condition>, Unlike> {
     let unlike = || "`eval_nba` has other statements".to_owned();
-    let mut text = String::new();
+    let mut conditions = Vec::new();
     let mut rest = statements;
     while !rest.is_empty() {
         let begin = rest.strip_prefix("    if (").ok_or_else(unlike)?;
@@ -272,13 +436,13 @@ fn by_word(statements: &str) -> Result<String, Unlike> {
             let number = number(&flag, "__VnbaTriggered").filter(|number| *number < u64::BITS);
             word |= 1 << number.ok_or_else(unlike)?;
         }
-        let _ = write!(
-            text,
-            "    if (triggered & {word:#x}ULL) {{\n{within}\n    }}\n"
-        );
+        conditions.push(Condition {
+            word,
+            within: within.to_owned(),
+        });
         rest = next;
     }
-    Ok(text)
+    Ok(conditions)
 }
 
 /// Returns a function with the clock at 1.
@@ -300,9 +464,10 @@ fn syms(prefix: &str) -> String {
     format!("{prefix}__Syms* const __restrict vlSymsp VL_ATTR_UNUSED = vlSelf->vlSymsp;\n")
 }
 
-/// Returns a source with the function that raises the clock: what `eval_step` does with a model that has been
+/// Returns a source with the functions of [`Rescheduled`]: they do what `eval_step` does with a model that has been
 /// evaluated.
-fn rising_step(model: &Model, prefix: &str) -> Result<String, Unlike> {
+fn steps(model: &Model, prefix: &str) -> Result<String, Unlike> {
+    let unlike = || "`eval_step` has other statements".to_owned();
     let header = format!("void {prefix}::eval_step() {{\n");
     let root = &model.root;
     let text = (model.sources.iter())
@@ -310,20 +475,33 @@ fn rising_step(model: &Model, prefix: &str) -> Result<String, Unlike> {
         .and_then(|(_, rest)| rest.split_once("\n}\n"))
         .ok_or("it has no `eval_step`")?
         .0;
-    let (_, rest) = text
+    let (start, rest) = text
         .split_once("    if (VL_UNLIKELY(!vlSymsp->__Vm_didInit)) {\n")
-        .ok_or("`eval_step` has other statements")?;
-    let (_, rest) = rest
-        .split_once("\n    }\n")
-        .ok_or("`eval_step` has other statements")?;
+        .ok_or_else(unlike)?;
+    // Without this flag, waves do not look for what has changed.
+    let activity = "    vlSymsp->__Vm_activity = true;\n";
+    let activity = if start.contains(activity) {
+        activity
+    } else {
+        ""
+    };
+    let (_, rest) = rest.split_once("\n    }\n").ok_or_else(unlike)?;
     let eval = format!("{root}___eval(&(vlSymsp->TOP));");
-    if rest.matches(&eval).count() != 1 {
-        return Err("`eval_step` has other statements".to_owned());
+    let (before, behind) = rest.split_once(&eval).ok_or_else(unlike)?;
+    if behind.contains(&eval) {
+        return Err(unlike());
     }
-    let rest = rest.replace(&eval, &format!("{root}___rise(vlSelf);"));
+    let start = syms(prefix) + activity;
     Ok(format!(
-        "void {root}___rise({root}* vlSelf);\n\nvoid {prefix}_rise({root}* vlSelf) {{\n    {}{rest}\n}}\n",
-        syms(prefix)
+        "uint64_t {root}___rise({root}* vlSelf);\n\
+         void {root}___settle({root}* vlSelf, uint64_t left);\n\
+         void {root}___logic({root}* vlSelf, const uint64_t triggered);\n\n\
+         uint64_t {prefix}_rise({root}* vlSelf) {{\n    \
+         {start}{before}const uint64_t left = {root}___rise(vlSelf);{behind}\n    return left;\n}}\n\n\
+         void {prefix}_settle({root}* vlSelf, uint64_t left) {{\n    \
+         {start}{before}{root}___settle(vlSelf, left);{behind}\n}}\n\n\
+         void {prefix}_finish({root}* vlSelf, uint64_t left) {{\n    \
+         {start}{before}{root}___logic(vlSelf, left);{behind}\n}}\n"
     ))
 }
 
@@ -338,7 +516,15 @@ mod tests {
             "    if (({flag}(0xaU) | \n         {flag}(0U))) {{\n        f(vlSelf);\n        g(vlSelf);\n    }}\n    if ({flag}(2U)) {{\n        h(vlSelf);\n    }}\n"
         );
         let words = "    if (triggered & 0x401ULL) {\n        f(vlSelf);\n        g(vlSelf);\n    }\n    if (triggered & 0x4ULL) {\n        h(vlSelf);\n    }\n";
-        assert_eq!(by_word(&text).as_deref(), Ok(words));
+        let conditions = by_word(&text).unwrap();
+        let text_of = |conditions: &[Condition]| -> String {
+            conditions.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(text_of(&conditions), words);
+        assert_eq!(
+            [true, false],
+            [conditions[0].is_logic(), conditions[1].is_logic()]
+        );
         for other in ["    x = 1;\n", "    if (x) {\n        f(vlSelf);\n    }\n"] {
             by_word(&format!("{text}{other}")).unwrap_err();
         }
@@ -352,6 +538,55 @@ mod tests {
         let word = "    triggered |= (uint64_t)(0U != ((a \n & b))) << 1;\n    vlSelf->__Vtrigrprev__TOP__a = a;\n";
         assert_eq!(triggers(text).as_deref(), Ok(word));
         triggers("    vlSelf->other = a;\n").unwrap_err();
+    }
+
+    #[test]
+    fn edges_leave_logic_where_clocks_are_gated_by_latches() {
+        let flag = |value: &str| {
+            format!("    vlSelf->__VactTriggered.at(0U) = ({value});\n    vlSelf->x = 1U;\n")
+        };
+        let rise = |name: &str| {
+            flag(&format!(
+                "(IData)(vlSelf->{name})\n        & (~ (IData)(vlSelf->__Vtrigrprev__TOP__{name}))"
+            ))
+        };
+        let latch = "    if ((1U & (~ (IData)(vlSelf->clk_i)))) {\n        vlSelf->on_q \n            = vlSelf->on;\n    }\n";
+        let gate =
+            "    vlSelf->gated\n        = ((IData)(vlSelf->clk_i) & (IData)(vlSelf->on_q));\n";
+        let check = |flags: &str, source: String| {
+            let model = Model {
+                root: "R".into(),
+                sources: vec![("a.cpp".into(), source)],
+            };
+            model.check_clocks(flags, "clk_i")
+        };
+        let gated = || format!("{latch}{gate}    q = (vlSelf->gated == 1U);\n");
+        check(&rise("clk_i"), String::new()).unwrap();
+        check(&rise("pins__DOT__changed_3"), String::new()).unwrap();
+        check(&rise("gated"), gated()).unwrap();
+        for (flags, source) in [
+            (
+                flag("(~ (IData)(vlSelf->clk_i)) & (IData)(vlSelf->__Vtrigrprev__TOP__clk_i)"),
+                gated(),
+            ),
+            (
+                flag("(IData)(vlSelf->a) & (~ (IData)(vlSelf->__Vtrigrprev__TOP__b))"),
+                gated(),
+            ),
+            (rise("rst_i"), gated()),
+            (
+                rise("gated"),
+                gated().replace("vlSelf->clk_i) &", "vlSelf->other) &"),
+            ),
+            (rise("gated"), gated() + "    vlSelf->gated = 1U;\n"),
+            (rise("gated"), gated() + "    vlSelf->on_q = vlSelf->on;\n"),
+            (
+                rise("gated"),
+                gated().replace("(~ (IData)(vlSelf->clk_i))", "(IData)(vlSelf->clk_i)"),
+            ),
+        ] {
+            check(&flags, source).unwrap_err();
+        }
     }
 
     #[test]

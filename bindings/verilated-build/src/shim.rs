@@ -66,6 +66,15 @@ fn seldom(source: &str) -> bool {
     source.contains("Slow") || source.contains("__Trace__")
 }
 
+/// Returns the declarations of the functions of a model with [another schedule](crate::schedule::Rescheduled).
+fn steps(prefix: &str) -> String {
+    let root = format!("{prefix}___024root*");
+    format!(
+        "std::uint64_t {prefix}_rise({root});\nvoid {prefix}_settle({root}, std::uint64_t);\n\
+         void {prefix}_finish({root}, std::uint64_t);\n"
+    )
+}
+
 /// Returns the start of a translation unit: headers, and Verilator's sources.
 fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String {
     let mut text = String::from(
@@ -136,7 +145,7 @@ pub(crate) fn apart_unit(face: &Face, apart: &Apart, sources: &[String]) -> Stri
     let waves = &apart.prefix;
     let often = |source: &&String| !face.large || !seldom(source);
     let rise = match face.rises {
-        true => format!("void {prefix}_rise({prefix}___024root*);\n"),
+        true => steps(prefix),
         false => String::new(),
     };
     let mut text = format!(
@@ -242,9 +251,12 @@ fn ports_class(text: &mut String, face: &Face) {
         );
     }
     if face.rises {
+        let root = format!("::{prefix}___024root& root");
         let _ = writeln!(
             text,
-            "    static void rise(::{prefix}___024root& root) {{\n        clock(root, 1);\n        {prefix}_rise(&root);\n    }}"
+            "    static std::uint64_t rise({root}) {{\n        clock(root, 1);\n        return {prefix}_rise(&root);\n    }}\n    \
+             static void settle({root}, std::uint64_t left) {{ {prefix}_settle(&root, left); }}\n    \
+             static void finish({root}, std::uint64_t left) {{ {prefix}_finish(&root, left); }}"
         );
     }
     text.push_str(

@@ -162,6 +162,10 @@ impl Top {
     /// gates there, and half of it while the gates are closed. Of other versions, and of a model whose schedule has
     /// something that is not known here, the schedule stays as it is, and a warning of the build says why. In a top
     /// [with waves apart](Top::waves_apart), the model with waves has Verilator's.
+    ///
+    /// Logic that depends on several clocks is evaluated once in a cycle, with its inputs, and not at the edge before
+    /// as well, if no process waits for anything but the rise of the top's clock and of clocks that it gates by a latch
+    /// and an AND. If one does, a warning names it. An assertion among such logic then looks once a cycle.
     pub fn rescheduled(mut self) -> Top {
         self.rescheduled = true;
         self

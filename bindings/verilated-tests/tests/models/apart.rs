@@ -70,7 +70,7 @@ face!(HiddenApart, hidden_apart);
 face!(HiddenSampled, hidden_sampled);
 
 /// The values of all signals at each time, by name.
-fn waves(path: &Path) -> BTreeMap<String, Vec<(u64, String)>> {
+pub fn waves(path: &Path) -> BTreeMap<String, Vec<(u64, String)>> {
     let mut waves = simple::read(path).unwrap();
     let hierarchy = waves.hierarchy();
     let vars: Vec<_> = (hierarchy.all_vars())

@@ -4,6 +4,7 @@ mod apart;
 mod constants;
 mod coverage;
 mod failures;
+mod gated;
 mod ports;
 mod recipe;
 mod setup;

@@ -20,7 +20,9 @@ template <class Model>
 void add_waves(Model&, VerilatedFstC&, long) {}
 
 // Ports: a class with `drive(Root&, const In&)`, `sample(const Root&, Out&)`, `clock(Root&, bit)`, `put`, `get` and
-// `kClocked`. With `kRises`, also `rise(Root&)`, which raises the clock of a model that has settled. With `kCounts`,
+// `kClocked`. With `kRises`, also `rise(Root&)`, which raises the clock of a model that has settled and returns what of
+// its logic is left to be evaluated; `settle(Root&, left)`, which does that with the next inputs, and `finish(Root&,
+// left)`, which does it before somebody looks at the state. With `kCounts`,
 // also `changes()`, the ranges of coverage counts of single bits. With `kApart`, also `apart(name, plusargs)`, which
 // returns a model that is evaluated in place of this one while waves are written.
 template <class Model, class In, class Out, class Ports>
@@ -34,6 +36,7 @@ public:
 
     ~Shim() override {
         trace_close();
+        gather();
         const Enter enter{*this};
         try {
             model_.final();
@@ -56,6 +59,7 @@ public:
             if (Ports::kClocked) {
                 at_edge();
                 rise(root);
+                if (VL_UNLIKELY(tracing())) finish();
                 dump_clocked();
                 if (VL_UNLIKELY(status_ != kFine)) return status_;
             }
@@ -88,12 +92,14 @@ protected:
     }
     void get(VerilatedDeserialize& from) override {
         Ports::get(model_, from);
+        left_ = 0;
         ahead_ = false;
         if constexpr (Ports::kApart) {
             if (tracing()) apart_->take(*model_.rootp);
         }
     }
     void trace(VerilatedFstC& wave) override {
+        finish();
         if constexpr (Ports::kApart) {
             if (!apart_) {
                 const auto lock = building();
@@ -107,6 +113,7 @@ protected:
         }
     }
     void gather() noexcept override {
+        finish();
         if constexpr (Ports::kApart) {
             if (!ahead_) return;
             ahead_ = false;
@@ -145,7 +152,16 @@ private:
         }
         Ports::drive(root, in);
         if (Ports::kClocked) Ports::clock(root, 0);
-        model_.eval();
+        if constexpr (Ports::kRises) {
+            // An evaluation before the first edge also sets up the model.
+            if (left_ != 0) {
+                Ports::settle(root, std::exchange(left_, 0));
+            } else {
+                model_.eval();
+            }
+        } else {
+            model_.eval();
+        }
         Ports::sample(root, out);
     }
 
@@ -157,14 +173,29 @@ private:
             }
         }
         if constexpr (Ports::kRises) {
-            Ports::rise(root);
+            left_ = Ports::rise(root);
         } else {
             Ports::clock(root, 1);
             model_.eval();
         }
     }
 
+    // Evaluates what an edge has left.
+    void finish() noexcept {
+        if constexpr (Ports::kRises) {
+            if (left_ == 0) return;
+            const Enter enter{*this};
+            try {
+                Ports::finish(*model_.rootp, std::exchange(left_, 0));
+            } catch (const Fatal&) {
+                // The hook has recorded the failure.
+            }
+        }
+    }
+
     Model model_;
+    // What of the logic is to be evaluated with the next inputs; 0 of a model that is evaluated whole.
+    std::uint64_t left_ = 0;
     // The model with waves, from the first wave file on, if it is a model of its own; and whether it has evaluated since
     // this one has had its state.
     std::unique_ptr<Apart<Root, In, Out>> apart_;
