@@ -27,6 +27,7 @@ mod aeth;
 mod atomic_ack_eth;
 mod atomic_eth;
 mod bth;
+mod cm;
 mod cnp;
 mod ddp;
 mod deth;
@@ -40,6 +41,7 @@ mod ipv4;
 mod ipv6;
 mod mac_addr;
 mod mac_control;
+mod mad;
 mod mpa;
 mod opcode;
 mod psn;
@@ -54,6 +56,11 @@ pub use aeth::{Aeth, AethRepr, Credits, Msn, NakCode, RnrTimer, Syndrome, Syndro
 pub use atomic_ack_eth::{AtomicAckEth, AtomicAckEthRepr};
 pub use atomic_eth::{AtomicEth, AtomicEthRepr};
 pub use bth::{Bth, BthRepr};
+pub use cm::{
+    CmBody, CmDreq, CmDreqRepr, CmError, CmIds, CmIdsRepr, CmMessage, CmMra, CmMraRepr, CmRej,
+    CmRejRepr, CmRep, CmRepRepr, CmReq, CmReqRepr, IpCm, IpCmRepr, RejectReason, attribute_name,
+    port_of_service, service_of_port,
+};
 pub use cnp::{Cnp, CnpRepr};
 pub use ddp::{DdpTagged, DdpTaggedRepr, DdpUntagged, DdpUntaggedRepr};
 pub use deth::{Deth, DethRepr};
@@ -72,6 +79,7 @@ pub use mac_control::{
     CONTROL_PAUSE, CONTROL_PFC, PRIORITIES, Pause, PauseRepr, Pfc, PfcRepr, QUANTUM_BITS,
     control_frame,
 };
+pub use mad::{MAD_BYTES, Mad, MadRepr, Q_KEY_GENERAL_SERVICES, QP_GENERAL_SERVICES};
 pub use mpa::{MpaStart, MpaStartRepr};
 pub use opcode::{ExtLayout, Opcode, UnknownOpcode};
 pub use psn::Psn;
