@@ -1,18 +1,9 @@
 //! Messages of the communication manager: MADs over UD, from which both ends learn what they need to connect (IBTA
 //! volume 1 §12.6; §13.4 for their header).
 
-use xoff_sim::wire::Psn;
+use xoff_sim::wire::{CmBody, CmMessage, Psn, QP_GENERAL_SERVICES};
 
 use super::packet::Packet;
-
-/// QP of general services.
-const QP1: u32 = 1;
-/// Bytes before a message: the common header of MADs.
-const MAD_HEADER: usize = 24;
-/// Management class of the communication manager.
-const CLASS: u8 = 0x07;
-const REQ: u16 = 0x0010;
-const REP: u16 = 0x0013;
 
 /// What an end says of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,53 +23,54 @@ pub(super) struct Agreed {
     pub mtu: u32,
 }
 
-struct Message<'a> {
-    id: u16,
+struct Message {
     src: u128,
     dst: u128,
-    body: &'a [u8],
+    body: CmBody,
 }
 
-fn message(packet: &Packet) -> Option<Message<'_>> {
+fn message(packet: &Packet) -> Option<Message> {
     let (ip, bth, _) = packet.roce?;
-    let mad = &packet.frame.payload[..];
-    let whole = bth.dest_qp.get() == QP1 && mad.len() >= MAD_HEADER + 64 && mad[1] == CLASS;
-    whole.then(|| Message {
-        id: u16::from_be_bytes([mad[16], mad[17]]),
+    let whole = bth.dest_qp.get() == QP_GENERAL_SERVICES;
+    let body = whole.then(|| CmMessage::parse(&packet.frame.payload).ok())??;
+    Some(Message {
         src: ip.src,
         dst: ip.dst,
-        body: &mad[MAD_HEADER..],
+        body: body.body,
     })
-}
-
-fn number24(body: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes([0, body[at], body[at + 1], body[at + 2]])
 }
 
 /// The connections whose request and reply are in the capture.
 pub(super) fn agreed(packets: &[Packet]) -> Vec<Agreed> {
-    let messages: Vec<Message<'_>> = packets.iter().filter_map(message).collect();
+    let messages: Vec<Message> = packets.iter().filter_map(message).collect();
     let mut found = Vec::new();
-    for reply in messages.iter().filter(|it| it.id == REP) {
-        let asked = messages.iter().rev().find(|it| {
-            let mine = it.body[0..4] == reply.body[4..8];
-            it.id == REQ && mine && (it.src, it.dst) == (reply.dst, reply.src)
+    for reply in &messages {
+        let CmBody::Rep(rep) = reply.body else {
+            continue;
+        };
+        let asked = messages.iter().rev().find_map(|it| match it.body {
+            CmBody::Req(req) => {
+                let is_it =
+                    req.local_id == rep.remote_id && (it.src, it.dst) == (reply.dst, reply.src);
+                is_it.then_some((it, req))
+            }
+            _ => None,
         });
-        let Some(asked) = asked else { continue };
+        let Some((asked, req)) = asked else { continue };
         let one = Agreed {
             ends: [
                 End {
                     ip: asked.src,
-                    qpn: number24(asked.body, 32),
-                    psn: Psn::wrapping(number24(asked.body, 44)),
+                    qpn: req.qpn.get(),
+                    psn: req.psn,
                 },
                 End {
                     ip: reply.src,
-                    qpn: number24(reply.body, 12),
-                    psn: Psn::wrapping(number24(reply.body, 20)),
+                    qpn: rep.qpn.get(),
+                    psn: rep.psn,
                 },
             ],
-            mtu: 128 << (asked.body[50] >> 4),
+            mtu: 128 << req.mtu,
         };
         // Messages come again when they are lost.
         if !found.contains(&one) {

@@ -1,7 +1,10 @@
 //! Details of a frame, as text.
 
 use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
-use xoff_sim::wire::{CONTROL_PAUSE, CONTROL_PFC, IP_PROTOCOL_UDP, Opcode, SyndromeMeaning};
+use xoff_sim::wire::{
+    CONTROL_PAUSE, CONTROL_PFC, CmMessage, IP_PROTOCOL_UDP, Opcode, QP_GENERAL_SERVICES,
+    SyndromeMeaning,
+};
 
 use xoff_waves::capture::Link;
 
@@ -157,6 +160,13 @@ fn of_frame(frame: &ParsedFrame, other: Option<String>) -> Vec<Piece> {
     }
     if let Some(ieth) = ext.ieth {
         say(Ink::Plain, format!("invalidate rkey {:#x}", ieth.rkey));
+    }
+    if let Some(bth) = frame.bth
+        && ext.deth.is_some()
+        && bth.dest_qp.get() == QP_GENERAL_SERVICES
+        && let Ok(message) = CmMessage::parse(&frame.payload)
+    {
+        say(Ink::Plain, message.body.to_string());
     }
     if let Some(deth) = ext.deth {
         say(
