@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Has Linux talk to the RTL NIC: `make interop`.
 
-Debian's kernel boots in QEMU, with rdma_rxe on a port whose cable is a socket. Each row runs a tool of libibverbs or
-perftest there, unchanged, and `xoff attach` at the other end of the cable. It holds when both ends say so, the messages
+Debian's kernel boots in QEMU, with rdma_rxe on a port whose cable is a socket. Each row runs a tool of libibverbs,
+librdmacm or perftest there, unchanged, and `xoff attach` at the other end of the cable. It holds when both ends say so, the messages
 that came are those that were sent, and `xoff check` finds nothing in the capture.
 
     tools/interop.py --xoff target/release/xoff --guest target/interop --out out/interop [--model] [ROW…]
@@ -42,8 +42,10 @@ class Row:
     options: list = field(default_factory=list)  # of both ends
     attach: list = field(default_factory=list)  # of `xoff attach`, before the tool
     nic_options: list = field(default_factory=list)  # of the tool at the NIC alone
+    guest_options: list = field(default_factory=list)  # of the guest's tool alone
     code: int = 0  # with which `xoff attach` ends
     failed: str = ""  # what its failure has to name
+    guest_fails: bool | None = None  # whether the guest's tool fails, if not as `xoff attach`
     guest_says: str = ""  # what the guest has to say
     limit: int = TOOL_LIMIT  # seconds after which the guest's tool is killed
     pace: str = ""  # if not that of the command line
@@ -61,6 +63,8 @@ def faults(opcodes, what, ways=("in", "out")):
 REQUESTS = (0, 1, 2, 4, 6, 7, 8, 10)
 ACK = 17
 ALL = (*REQUESTS, ACK)
+# Of the service UD: messages of RDMA CM.
+DATAGRAM = 100
 ANSWERED = (ACK, 12, 13, 14, 15, 16, 18, 19, 20)
 
 
@@ -100,6 +104,7 @@ def matrix():
     rows += one_sided("cmp-swap", "ib_atomic_bw", ["-n", "200", "-A", "CMP_AND_SWAP"])
     # The guest's kernel loses, doubles and delays what it sends, TCP and ARP too: requests, or ACKs with the NIC as the
     # client. ACKs out of order in front of the port cannot be told from those of a responder that goes back.
+    rows += rping()
     some = ["-s", "8192", "-n", "200", "-m", "1024"]
     netems = ("loss", "loss 1%"), ("duplicates", "duplicate 2%"), ("reorder", "delay 300us reorder 98%")
     rows += [Row(f"netem-{name}-linux", "ib_send_bw", "linux", some, netem=netem) for name, netem in netems]
@@ -138,6 +143,40 @@ def one_sided(name, tool, options):
         yield Row(f"{name}-loss-{client}", tool, client, options, attach=lost)
 
 
+def rping():
+    """Rows of rping, whose ends connect by RDMA CM: either end as the client."""
+    # One packet a buffer: no READ is asked for again from within.
+    some = ["-S", "4000", "-C", "30", "-V"]
+    # A ping is one message after the other, so that whatever is lost is sent again when a time is over.
+    lost = faults((*REQUESTS, *ANSWERED), "chance 1/100: drop")
+    for client in ("linux", "nic"):
+        yield Row(f"rping-{client}", "rping", client, ["-S", "60000", "-C", "30", "-V"])
+        yield Row(f"rping-loss-{client}", "rping", client, some, attach=lost, pace="1")
+        # The client sends REQ, RTU and DREQ, the server REP and DREP.
+        asks, answers = ("in", "out") if client == "linux" else ("out", "in")
+        for name, way, place in (("req", asks, 0), ("rep", answers, 0), ("rtu", asks, 1)):
+            one = faults([DATAGRAM], f"skip {place}, shots 1: drop", [way])
+            yield Row(f"rping-no-{name}-{client}", "rping", client, some, attach=one, pace="1")
+    # Linux's tool forgets the connection when it has sent its DREQ: nobody sends that again, and a server waits on.
+    one = faults([DATAGRAM], "skip 2, shots 1: drop", ["in"])
+    yield Row("rping-no-dreq-linux", "rping", "linux", some, attach=[*one, "--wait", "5"], pace="1",
+              code=2, failed="30 of 30 pings went", guest_fails=False)
+    one = faults([DATAGRAM], "skip 2, shots 1: drop", ["out"])
+    yield Row("rping-no-dreq-nic", "rping", "nic", some, attach=one, pace="1")
+    # Nobody waits at that port.
+    yield Row("rping-refused-linux", "rping", "linux", some, guest_options=["-p", "7175"], attach=["--wait", "5"],
+              code=2, failed="its service ID is 0x0000000001061c07", guest_says="REJECTED, error 8")
+    yield Row("rping-refused-nic", "rping", "nic", some, nic_options=["-p", "7175"], pace="1", limit=5,
+              code=2, failed="invalid service ID")
+
+
+def ping(size):
+    """The first ping of rping."""
+    text = b"rdma-ping-0: "
+    letters = bytes(range(ord("A"), ord("z") + 1)) * (size // 58 + 1)
+    return (text + letters)[: size - 1] + bytes(1)
+
+
 # Class 3, whose DSCPs are 24 to 31, is lossless there; the lowest bits say that packets may be marked.
 TRAFFIC_CLASS = 26 << 2 | 2
 
@@ -158,10 +197,13 @@ def network():
 
 def guest_command(row):
     """The command in the guest."""
-    words = [f"timeout -s KILL {row.limit}", row.tool, "-d", "rxe0"]
-    words += ["-g", "1"] if row.tool == "ibv_rc_pingpong" else ["-x", "1", "-F"]
-    words += row.options
-    if row.client == "linux":
+    words = [f"timeout -s KILL {row.limit}", row.tool]
+    if row.tool == "rping":
+        words += ["-c", "-a", NIC_IP] if row.client == "linux" else ["-s"]
+    else:
+        words += ["-d", "rxe0"] + (["-g", "1"] if row.tool == "ibv_rc_pingpong" else ["-x", "1", "-F"])
+    words += row.options + row.guest_options
+    if row.client == "linux" and row.tool != "rping":
         words.append(FAR_IP if row.run else NIC_IP)
     command = " ".join(words)
     if row.netem:
@@ -254,6 +296,8 @@ def attach_command(arguments, row, cable, out):
     command += ["--model"] if arguments.model else []
     command += ["--waves"] if arguments.waves else []
     command += row.attach + [row.tool] + row.options + row.nic_options
+    if row.tool == "rping":
+        return command + (["-c", "-a", GUEST_IP] if row.client == "nic" else ["-s"])
     return command + ([GUEST_IP] if row.client == "nic" else [])
 
 
@@ -304,7 +348,7 @@ def judge(arguments, row, out, code, guest_code, said, words):
     except (OSError, ValueError, KeyError):
         return [f"xoff wrote no summary: {words.strip()}"], {}
     wrong = []
-    if (guest_code == 0) != (row.code == 0):
+    if (guest_code != 0) != (row.code != 0 if row.guest_fails is None else row.guest_fails):
         wrong.append(f"the guest's tool ended with {guest_code}")
     if code != row.code:
         wrong.append(f"xoff ended with {code}: {summary['error'] or json.dumps(summary['ended'])}")
@@ -312,14 +356,18 @@ def judge(arguments, row, out, code, guest_code, said, words):
         wrong.append(f"xoff does not say {row.failed}")
     if row.guest_says and not re.search(row.guest_says, said, re.IGNORECASE):
         wrong.append(f"the guest does not say {row.guest_says}")
-    if row.tool == "ibv_rc_pingpong" and row.client == "linux" and not wrong:
+    sent = None
+    if row.tool == "ibv_rc_pingpong" and row.client == "linux":
         # Linux's tool sends a buffer full of 0x7b.
-        size = int(row.options[row.options.index("-s") + 1])
-        expected, found = zlib.crc32(bytes([0x7B]) * size), summary["messages"]["checksum"]
+        sent = bytes([0x7B]) * option(row, "-s")
+    elif row.tool == "rping" and row.code == 0:
+        sent = ping(option(row, "-S"))
+    if sent and not wrong:
+        expected, found = zlib.crc32(sent), summary["messages"]["checksum"]
         if found != expected:
             wrong.append(f"the first message has checksum {found:#x}, not {expected:#x}")
-    if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != iterations(row):
-        wrong.append(f"{summary['messages']['received']} atomics were performed, not {iterations(row)}")
+    if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != option(row, "-n"):
+        wrong.append(f"{summary['messages']['received']} atomics were performed, not {option(row, '-n')}")
     checked = subprocess.run(
         [str(arguments.xoff), "check", str(results(row, out) / "capture.pcapng")], capture_output=True, text=True
     )
@@ -329,8 +377,8 @@ def judge(arguments, row, out, code, guest_code, said, words):
     return wrong, summary
 
 
-def iterations(row):
-    return int(row.options[row.options.index("-n") + 1])
+def option(row, name):
+    return int(row.options[row.options.index(name) + 1])
 
 
 def say(cells, verdict):

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
 # Makes the guest of `make interop` in a folder: Debian's kernel as vmlinuz, and initramfs.gz with busybox, the modules of
-# rdma_rxe and the tools of libibverbs and perftest, unchanged. Installs the packages that are missing. Does nothing if
+# rdma_rxe and the tools of libibverbs, librdmacm and perftest, unchanged. Installs the packages that are missing. Does nothing if
 # the guest is there.
 #
 #   tools/interop/guest.sh FOLDER
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:?usage: guest.sh FOLDER}
-packages=(qemu-system-x86=qemu-system-x86_64 busybox-static=busybox ibverbs-utils=ibv_rc_pingpong perftest=ib_send_bw
-    iproute2=ip kmod=depmod cpio xz-utils=xz python3)
-tools=(ip tc rdma ibv_rc_pingpong ibv_devinfo ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw)
-modules=(virtio_pci virtio_net crc32_generic crc32c_generic rdma_rxe sch_netem)
+packages=(qemu-system-x86=qemu-system-x86_64 busybox-static=busybox ibverbs-utils=ibv_rc_pingpong rdmacm-utils=rping
+    perftest=ib_send_bw iproute2=ip kmod=depmod cpio xz-utils=xz python3)
+tools=(ip tc rdma ibv_rc_pingpong ibv_devinfo rping ib_send_bw ib_write_bw ib_read_bw ib_atomic_bw)
+modules=(virtio_pci virtio_net crc32_generic crc32c_generic rdma_rxe rdma_ucm sch_netem)
 
 sudo=
 [ "$(id -u)" -eq 0 ] || sudo=sudo
@@ -70,6 +70,8 @@ for tool in "${tools[@]}"; do
     cp -L "$path" "$root/usr/bin/"
     libraries "$path"
 done
+# By this glibc ends threads, and names it nowhere.
+cp -L /lib/x86_64-linux-gnu/libgcc_s.so.1 "$root/usr/lib/x86_64-linux-gnu/"
 cp -L "$driver" "$root/usr/lib/x86_64-linux-gnu/libibverbs/"
 libraries "$driver"
 echo "driver rxe" >"$root/etc/libibverbs.d/rxe.driver"

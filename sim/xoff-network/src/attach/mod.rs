@@ -5,11 +5,13 @@
 //! |---|---|
 //! | `port` | the port: fault rules, and what goes to the NIC and what to the host's stack |
 //! | `stack` | the host's own stack: ARP, neighbour discovery, pings, TCP |
+//! | `cm` | the communication manager of RDMA: connections by datagrams to QP 1 |
 //! | `verbs` | what tools do with the NIC |
 //! | `dial` | a tool's TCP connection, from either end |
 //! | `pingpong` | the tool `ibv_rc_pingpong` |
 //! | `inside` | a host of a network with all of this |
 //! | `outside` | the port of a network at which its peer is |
+//! | `rping` | the tool `rping`, whose ends connect by RDMA CM |
 //! | `perftest` | the tools `ib_send_bw`, `ib_write_bw`, `ib_read_bw` and `ib_atomic_bw` |
 //!
 //! Nothing here knows a clock or a socket: [`Attached`] is given frames and times, and gives frames. The same frames at
@@ -35,12 +37,14 @@ use crate::bench::Bench;
 use crate::endpoint::{Endpoint, EndpointError, Endpoints};
 use crate::scenario::NicKind;
 
+mod cm;
 mod dial;
 pub(crate) mod inside;
 pub(crate) mod outside;
 mod perftest;
 mod pingpong;
 mod port;
+mod rping;
 mod stack;
 #[cfg(test)]
 mod tests;
@@ -49,6 +53,7 @@ mod verbs;
 pub use outside::Outside;
 pub use perftest::{Perftest, Verb};
 pub use pingpong::Pingpong;
+pub use rping::Rping;
 
 use port::{For, Way, addressee};
 use stack::Stack;
@@ -75,6 +80,8 @@ pub enum Tool {
     Pingpong(Pingpong),
     /// `ib_send_bw`, `ib_write_bw`, `ib_read_bw`, `ib_atomic_bw`.
     Perftest(Perftest),
+    /// `rping`.
+    Rping(Rping),
 }
 
 /// What is attached.
@@ -121,6 +128,7 @@ enum ToolError {
 enum Running {
     Pingpong(pingpong::Running),
     Perftest(perftest::Running),
+    Rping(rping::Running),
 }
 
 impl Running {
@@ -128,18 +136,26 @@ impl Running {
         tool: Tool,
         role: Role,
         stack: &mut Stack,
+        cm: &mut cm::Manager,
         verbs: &mut Verbs,
     ) -> Result<Self, ToolError> {
         Ok(match tool {
             Tool::Pingpong(it) => Self::Pingpong(pingpong::Running::new(it, role, stack, verbs)?),
             Tool::Perftest(it) => Self::Perftest(perftest::Running::new(it, role, stack, verbs)?),
+            Tool::Rping(it) => Self::Rping(rping::Running::new(it, role, stack, cm, verbs)?),
         })
     }
 
-    fn step(&mut self, stack: &mut Stack, verbs: &mut Verbs) -> Result<bool, ToolError> {
+    fn step(
+        &mut self,
+        stack: &mut Stack,
+        cm: &mut cm::Manager,
+        verbs: &mut Verbs,
+    ) -> Result<bool, ToolError> {
         match self {
             Self::Pingpong(it) => it.step(stack, verbs),
             Self::Perftest(it) => it.step(stack, verbs),
+            Self::Rping(it) => it.step(cm, verbs),
         }
     }
 
@@ -147,6 +163,7 @@ impl Running {
         match self {
             Self::Pingpong(it) => it.waits_for(),
             Self::Perftest(it) => it.waits_for(),
+            Self::Rping(it) => it.waits_for(),
         }
     }
 
@@ -154,6 +171,7 @@ impl Running {
         match self {
             Self::Pingpong(it) => it.messages(),
             Self::Perftest(it) => it.messages(),
+            Self::Rping(it) => it.messages(),
         }
     }
 
@@ -161,6 +179,7 @@ impl Running {
         match self {
             Self::Pingpong(it) => it.remote(),
             Self::Perftest(it) => it.remote(),
+            Self::Rping(it) => it.remote(),
         }
     }
 
@@ -168,6 +187,7 @@ impl Running {
         match self {
             Self::Pingpong(it) => it.finished(),
             Self::Perftest(it) => it.finished(),
+            Self::Rping(it) => it.finished(),
         }
     }
 }
@@ -222,6 +242,8 @@ pub struct Seen {
 pub struct Frames {
     /// Frames of the NIC: RoCE, and MAC control.
     pub nic: u64,
+    /// Frames of the communication manager: RoCE to QP 1.
+    pub manager: u64,
     /// Frames of the host's stack.
     pub stack: u64,
 }
@@ -239,8 +261,13 @@ pub struct Report {
     pub frames_in: Frames,
     /// Frames to the peer.
     pub frames_out: Frames,
+    /// Messages of the communication manager: what went out, came in, was resent, and came again.
+    pub manager: BTreeMap<String, u64>,
     /// Frames that were dropped or not taken, by reason.
     pub dropped: BTreeMap<String, u64>,
+    /// The first message of the communication manager that was dropped for each reason: what was read, where, and what
+    /// would be right.
+    pub complaints: Vec<String>,
     /// Counters of the NIC that are not 0.
     pub counters: BTreeMap<&'static str, u64>,
     /// Messages of the tool.
@@ -271,6 +298,7 @@ pub struct Attached {
     mac: MacAddr,
     verbs: Verbs,
     stack: Stack,
+    cm: cm::Manager,
     tool: Running,
     ended: Ended,
     from_peer: Way,
@@ -317,9 +345,14 @@ impl Attached {
         let seed = Seed(settings.seed);
         let rate = bench.rate;
         let own = addresses[0];
-        let mut verbs = Verbs::new(bench, addresses, settings.dscp, seed.derive(&[0]));
+        // The number of the port's channel adapter is that of its link-local address.
+        let guid = interface_id(mac);
+        let dscp = settings.dscp;
+        let mut cm = cm::Manager::new(addresses.clone(), dscp, guid, seed.derive(&[4]));
+        let mut verbs = Verbs::new(bench, addresses, dscp, seed.derive(&[0]));
         let mut stack = Stack::new(mac, &ips, seed.derive(&[1]).0);
-        let tool = match Running::new(settings.tool, settings.role, &mut stack, &mut verbs) {
+        let (tool, role) = (settings.tool, settings.role);
+        let tool = match Running::new(tool, role, &mut stack, &mut cm, &mut verbs) {
             Ok(tool) => tool,
             Err(ToolError::Endpoint(error)) => return Err(error.into()),
             Err(other) => return Err(Error::Kind(other.to_string())),
@@ -329,6 +362,7 @@ impl Attached {
             mac,
             verbs,
             stack,
+            cm,
             tool,
             ended: Ended::Running,
             from_peer: Way::new(rate, settings.faults_in.clone(), seed.derive(&[2])),
@@ -364,6 +398,7 @@ impl Attached {
         let all = [
             self.verbs.bench.next_event(),
             self.stack.deadline(now),
+            self.cm.deadline(now),
             self.from_peer.next(),
             self.to_peer.next(),
             self.verbs.look(),
@@ -378,7 +413,12 @@ impl Attached {
 
     /// What the tool waits for, in words.
     pub fn waits_for(&self) -> String {
-        self.tool.waits_for()
+        let mut words = self.tool.waits_for();
+        if let Some(complaint) = self.cm.complaints().last() {
+            words.push_str(", and dropped ");
+            words.push_str(complaint);
+        }
+        words
     }
 
     /// Takes a frame of the peer, without FCS.
@@ -440,6 +480,12 @@ impl Attached {
                     self.meet(&bytes);
                     self.verbs.bench.queue(frame);
                 }
+                For::Manager if frame.fcs_ok => {
+                    self.frames_in.manager += 1;
+                    self.meet(&bytes);
+                    self.cm.receive(&bytes, frame.end);
+                }
+                For::Manager => self.drop("cm.bad_fcs"),
                 For::Stack if frame.fcs_ok => {
                     self.frames_in.stack += 1;
                     self.meet(&bytes);
@@ -462,10 +508,12 @@ impl Attached {
             self.leave(frame.end, frame.bytes.whole());
             self.to_peer.pass(frame);
         }
-        // While a queue pair is being connected nothing is said, not even over TCP: the peer would send at once.
+        // While a queue pair is being connected nothing is said, neither over TCP nor by the communication manager: the
+        // peer would send at once.
         match self.verbs.settled() {
             Ok(true) => {
                 self.poll_stack(until);
+                self.poll_manager(until);
                 self.run_tool();
             }
             Ok(false) => {}
@@ -503,6 +551,14 @@ impl Attached {
         }
     }
 
+    fn poll_manager(&mut self, now: Time) {
+        for bytes in self.cm.poll(now) {
+            self.frames_out.manager += 1;
+            self.leave(now, bytes.clone());
+            self.to_peer.enter(bytes, now);
+        }
+    }
+
     fn leave(&mut self, time: Time, bytes: Bytes) {
         self.seen.push(Seen {
             time,
@@ -525,16 +581,20 @@ impl Attached {
     /// Has the tool do what it can, and the stack send what it says.
     fn run_tool(&mut self) {
         while self.ended == Ended::Running {
-            let done = self.tool.step(&mut self.stack, &mut self.verbs);
+            let done = self
+                .tool
+                .step(&mut self.stack, &mut self.cm, &mut self.verbs);
             if self.verbs.settled().is_ok_and(|settled| !settled) {
                 return;
             }
             if done.is_err() {
                 // As a tool that ends: its peer need not wait.
                 self.stack.abort();
+                self.cm.abort(self.now());
             }
             let now = self.now();
             self.poll_stack(now);
+            self.poll_manager(now);
             let changed = self.tool.messages().changed > 0;
             self.ended = match done {
                 Ok(_) if self.tool.finished() && changed => Ended::Changed,
@@ -570,6 +630,8 @@ impl Attached {
             .iter()
             .filter(|(name, _)| name.starts_with("drop_"));
         dropped.extend(of_nic.map(|(name, count)| (format!("nic.{name}"), *count)));
+        let of_manager = self.cm.dropped().iter();
+        dropped.extend(of_manager.map(|(reason, count)| (reason.clone(), *count)));
         dropped.retain(|_, count| *count > 0);
         let remote = self.tool.remote();
         Report {
@@ -578,7 +640,9 @@ impl Attached {
             peer: remote.map(|it| (it.ip, it.qpn, it.psn.get())),
             frames_in: self.frames_in,
             frames_out: self.frames_out,
+            manager: self.cm.counts().clone(),
             dropped,
+            complaints: self.cm.complaints().to_vec(),
             counters,
             messages: *self.tool.messages(),
             duration: self.now().since_start(),
@@ -587,18 +651,14 @@ impl Attached {
     }
 }
 
-/// The link-local address of a port (RFC 4291 appendix A, RFC 2464 §4).
-fn link_local(mac: MacAddr) -> Ipv6Addr {
+/// The interface identifier of a port (RFC 4291 appendix A, RFC 2464 §4).
+fn interface_id(mac: MacAddr) -> u64 {
     let [a, b, c, d, e, f] = mac.0;
-    let word = |high: u8, low: u8| u16::from_be_bytes([high, low]);
-    Ipv6Addr::new(
-        0xFE80,
-        0,
-        0,
-        0,
-        word(a ^ 2, b),
-        word(c, 0xFF),
-        word(0xFE, d),
-        word(e, f),
-    )
+    u64::from_be_bytes([a ^ 2, b, c, 0xFF, 0xFE, d, e, f])
+}
+
+/// The link-local address of a port.
+fn link_local(mac: MacAddr) -> Ipv6Addr {
+    const PREFIX: u128 = 0xFE80 << 112;
+    Ipv6Addr::from_bits(PREFIX | u128::from(interface_id(mac)))
 }

@@ -14,7 +14,7 @@ use xoff_sim::wire::Psn;
 
 use super::dial::{DONE, Dial};
 use super::stack::Stack;
-use super::verbs::{MEMORY, QP, Remote, TAG, Verbs, address_of_gid, failed, gid_of};
+use super::verbs::{MEMORY, QP, Remote, TAG, Transport, Verbs, address_of_gid, failed, gid_of};
 use super::{Messages, Role, ToolError};
 use crate::endpoint::Created;
 
@@ -167,7 +167,8 @@ impl Running {
         };
         let remote = read_description(&bytes).map_err(ToolError::Exchange)?;
         self.remote = Some(remote);
-        verbs.connect(QP, &self.created, &remote, self.settings.mtu)?;
+        let transport = Transport::of_tools(self.settings.mtu);
+        verbs.connect(QP, &self.created, &remote, transport)?;
         for _ in 0..BUFFERS {
             self.post_buffer(verbs);
         }

@@ -1,15 +1,18 @@
-//! The port between the peer outside and the host: fault rules, and what goes to the NIC and what to the host's stack.
+//! The port between the peer outside and the host: fault rules, and what goes to the NIC, what to the communication
+//! manager and what to the host's stack.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use xoff_sim::frame::{Frame, FrameBytes};
-use xoff_sim::headers::Headers;
+use xoff_sim::headers::{BthFields, Headers};
 use xoff_sim::link::{FaultInjector, FaultRule};
 use xoff_sim::mac::is_control;
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{LineRate, Time};
 use xoff_sim::wire::{EtherType, EthernetRepr, MacAddr, UDP_PORT_ROCE};
+
+use super::cm;
 
 /// The EtherType of ARP (RFC 826).
 const ARP: EtherType = EtherType(0x0806);
@@ -19,6 +22,8 @@ const ARP: EtherType = EtherType(0x0806);
 pub(super) enum For {
     /// RoCE, and MAC control.
     Nic,
+    /// RoCE to QP 1.
+    Manager,
     /// ARP and all other IP to the host.
     Stack,
     /// Nobody here.
@@ -30,6 +35,10 @@ pub(super) fn addressee(frame: &[u8], mac: MacAddr) -> For {
     let Some(headers) = Headers::at(frame) else {
         return For::Nobody;
     };
+    let to_manager = |bth: BthFields| cm::is_for_it(bth.dest_qp) && headers.dst == mac;
+    if headers.bth.is_some_and(to_manager) {
+        return For::Manager;
+    }
     let roce = headers.ports.is_some_and(|(_, port)| port == UDP_PORT_ROCE);
     if is_control(frame) || roce {
         return For::Nic;

@@ -5,9 +5,13 @@ use std::net::IpAddr;
 
 use bytes::{Bytes, BytesMut};
 use smoltcp::iface::{Config, Interface, PollResult, SocketHandle, SocketSet};
+use smoltcp::phy::ChecksumCapabilities;
+use smoltcp::socket::icmp;
 use smoltcp::socket::tcp::{Socket, SocketBuffer, State};
 use smoltcp::time::Instant;
-use smoltcp::wire::{EthernetAddress, IpAddress, IpCidr};
+use smoltcp::wire::{
+    EthernetAddress, Icmpv4Packet, Icmpv4Repr, Icmpv6Packet, Icmpv6Repr, IpAddress, IpCidr,
+};
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{MIN_FRAME_BYTES, MacAddr};
 
@@ -23,6 +27,10 @@ const CLOCK: StackClock = StackClock::new(Duration::from_s(1));
 /// Bits of a network's prefix.
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
+
+/// Identifier of the own pings, and the bytes that a ping or its answer may have.
+const PING: u16 = 1;
+const PING_BYTES: usize = 256;
 
 /// How far the connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +48,7 @@ pub(super) struct Stack {
     interface: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
+    pings: SocketHandle,
     device: StackDevice,
 }
 
@@ -68,12 +77,58 @@ impl Stack {
         socket.set_ack_delay(None);
         let mut sockets = SocketSet::new(Vec::new());
         let socket = sockets.add(socket);
+        let few = || {
+            let place = vec![icmp::PacketMetadata::EMPTY; 2];
+            icmp::PacketBuffer::new(place, vec![0; PING_BYTES])
+        };
+        let pings = sockets.add(icmp::Socket::new(few(), few()));
         Self {
             interface,
             sockets,
             socket,
+            pings,
             device,
         }
+    }
+
+    /// Pings a host: whoever answers, to ARP or to the ping, has told its MAC address. What is asked for and not
+    /// answered is asked for again.
+    ///
+    /// # Errors
+    ///
+    /// An address that nobody can have.
+    pub fn ping(&mut self, peer: IpAddr) -> Result<(), String> {
+        let socket = self.sockets.get_mut::<icmp::Socket<'_>>(self.pings);
+        if !socket.is_open() {
+            let bound = socket.bind(icmp::Endpoint::Ident(PING));
+            bound.map_err(|error| error.to_string())?;
+        }
+        let checksums = ChecksumCapabilities::default();
+        let bytes = match peer {
+            IpAddr::V4(_) => {
+                let ping = Icmpv4Repr::EchoRequest {
+                    ident: PING,
+                    seq_no: 0,
+                    data: &[],
+                };
+                let mut bytes = vec![0; ping.buffer_len()];
+                ping.emit(&mut Icmpv4Packet::new_unchecked(&mut bytes), &checksums);
+                bytes
+            }
+            IpAddr::V6(peer) => {
+                let ping = Icmpv6Repr::EchoRequest {
+                    ident: PING,
+                    seq_no: 0,
+                    data: &[],
+                };
+                let mut bytes = vec![0; ping.buffer_len()];
+                // The stack knows from which address it goes, and computes the checksum again.
+                let packet = &mut Icmpv6Packet::new_unchecked(&mut bytes);
+                ping.emit(&peer, &peer, packet, &checksums);
+                bytes
+            }
+        };
+        (socket.send_slice(&bytes, peer.into())).map_err(|error| error.to_string())
     }
 
     /// Waits for a connection at a port.

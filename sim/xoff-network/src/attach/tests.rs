@@ -30,6 +30,11 @@ fn pingpong(iterations: u64) -> Tool {
 
 /// Runs both ends until their tools have ended, and shortly beyond.
 fn run(settings: [Settings; 2]) -> [Report; 2] {
+    run_with(settings, |_| {})
+}
+
+/// The same, and does something to the ends now and again.
+fn run_with(settings: [Settings; 2], meddle: impl Fn(&mut [Attached; 2])) -> [Report; 2] {
     let endpoints = Endpoints::default();
     let mut ends = settings.map(|it| Attached::new(&it, &endpoints).unwrap());
     let mut now = Time::ZERO;
@@ -39,6 +44,7 @@ fn run(settings: [Settings; 2]) -> [Report; 2] {
         for end in &mut ends {
             end.run_until(now).unwrap();
         }
+        meddle(&mut ends);
         let [a, b] = &mut ends;
         a.take_sent().into_iter().for_each(|frame| b.arrive(frame));
         b.take_sent().into_iter().for_each(|frame| a.arrive(frame));
@@ -62,6 +68,115 @@ fn a_server_is_found_by_all_of_its_addresses() {
         }
         let (peer, ..) = reports[1].peer.unwrap();
         assert_eq!(peer, server);
+    }
+}
+
+fn rping(count: u64) -> Tool {
+    Tool::Rping(Rping {
+        size: 5000,
+        count: Some(count),
+        mtu: 1024,
+        ..Rping::default()
+    })
+}
+
+#[test]
+fn rping_connects_by_the_communication_manager() {
+    for server in ["192.0.2.2", "2001:db8::2", "fe80::ff:fe00:2"] {
+        let server: IpAddr = server.parse().unwrap();
+        let reports = run([
+            settings(2, rping(5), Role::Server),
+            settings(1, rping(5), Role::Client(server)),
+        ]);
+        for report in &reports {
+            assert_eq!(report.ended, Ended::Complete, "{report:#?}");
+            assert_eq!((report.messages.received, report.messages.changed), (5, 0));
+            assert_eq!(report.messages.sent, 5);
+            assert_eq!(report.complaints, Vec::<String>::new());
+            // REQ, REP, RTU, DREQ, DREP.
+            assert_eq!(report.frames_in.manager + report.frames_out.manager, 5);
+        }
+        let (peer, ..) = reports[1].peer.unwrap();
+        assert_eq!(peer, server);
+        assert_eq!(reports[0].messages.checksum, reports[1].messages.checksum);
+    }
+}
+
+#[test]
+fn a_ping_that_comes_back_changed_is_found() {
+    let client = Role::Client(Ipv4Addr::new(192, 0, 2, 2).into());
+    let ends = [
+        settings(2, rping(5), Role::Server),
+        settings(1, rping(5), client),
+    ];
+    // The server's buffer is written to between its READ and its WRITE.
+    let reports = run_with(ends, |[server, _]| {
+        server.verbs.write(rping::FIRST + 3000, b"#");
+    });
+    assert_eq!(reports[1].ended, Ended::Changed);
+    assert_eq!(reports[1].messages.changed, 5);
+}
+
+#[test]
+fn rping_ends_in_order_when_nobody_waits_or_what_is_told_is_wrong() {
+    let client = Role::Client(Ipv4Addr::new(192, 0, 2, 2).into());
+    let other = Tool::Rping(Rping {
+        port: 7175,
+        ..Rping::default()
+    });
+    let asks = [
+        settings(2, other, Role::Server),
+        settings(1, rping(5), client),
+    ];
+    let [server, client_end] = run_with(asks, |[server, _]| {
+        let said = server.waits_for();
+        assert!(said.starts_with("a client of rping at port 7175"), "{said}");
+    });
+    let said = "the peer rejects the request for a connection to port 7174: reason 8 (invalid service ID: nobody \
+                waits there)";
+    assert_eq!(client_end.ended, Ended::Refused(said.into()));
+    assert_eq!(server.ended, Ended::Running);
+    let refused = server.dropped["cm.rejected"];
+    assert!((10..30).contains(&refused), "{refused}");
+
+    // A server with a smaller buffer than the client's.
+    let small = Tool::Rping(Rping {
+        size: 100,
+        ..Rping::default()
+    });
+    let asks = [
+        settings(2, small, Role::Server),
+        settings(1, rping(5), client),
+    ];
+    let [server, client_end] = run(asks);
+    let said = "the client's buffer has 5000 bytes; 1 to 100 is right, as -S says";
+    assert_eq!(server.ended, Ended::Refused(said.into()));
+    let Ended::Failed(why) = &client_end.ended else {
+        panic!("{client_end:#?}");
+    };
+    assert!(
+        why.starts_with("the peer has parted; this end waited for"),
+        "{why}"
+    );
+}
+
+#[test]
+fn rping_goes_on_when_packets_are_lost() {
+    let client = Role::Client(Ipv4Addr::new(192, 0, 2, 2).into());
+    for lost in [
+        "opcode 100, shots 2: drop",
+        "opcode 100, skip 1, shots 1: drop",
+        "any, chance 1/20: drop",
+    ] {
+        let mut server = settings(2, rping(20), Role::Server);
+        server.faults_in = vec![lost.parse().unwrap()];
+        server.faults_out = server.faults_in.clone();
+        let reports = run([server, settings(1, rping(20), client)]);
+        assert!(reports[0].dropped["fault_in.lost"] > 0, "{reports:#?}");
+        for report in &reports {
+            assert_eq!(report.ended, Ended::Complete, "{lost}: {report:#?}");
+            assert_eq!((report.messages.received, report.messages.changed), (20, 0));
+        }
     }
 }
 
@@ -117,9 +232,16 @@ fn frames_go_to_whom_they_are_for() {
         packet.extend_from_slice(&[0, 26, 0, 0]);
         packet
     };
+    let to_qp = |number: u8| {
+        let bth = [0x64, 0, 0xFF, 0xFF, 0, 0, 0, number, 0, 0, 0, 0];
+        [&udp(4791)[..], &bth].concat()
+    };
     let all = [0xFF; 6];
     for (bytes, whom) in [
         (frame(mac.0, 0x0800, &udp(4791)), For::Nic),
+        (frame(mac.0, 0x0800, &to_qp(1)), For::Manager),
+        (frame(mac.0, 0x0800, &to_qp(17)), For::Nic),
+        (frame([2, 0, 0, 0, 0, 9], 0x0800, &to_qp(1)), For::Nic),
         (frame(mac.0, 0x0800, &udp(53)), For::Stack),
         (frame([2, 0, 0, 0, 0, 9], 0x0800, &udp(53)), For::Nobody),
         (frame(all, 0x0806, &[]), For::Stack),

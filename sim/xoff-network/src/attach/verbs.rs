@@ -34,9 +34,9 @@ pub const READS: u16 = 16;
 const CONNECT: Duration = Duration::from_ms(10);
 const LOOK: Duration = Duration::from_us(1);
 /// The first UDP source port of the range of which RoCE's are.
-const UDP_PORT: u16 = 0xC000;
+pub(super) const UDP_PORT: u16 = 0xC000;
 /// The hop limit of packets; Linux's.
-const HOP_LIMIT: u8 = 64;
+pub(super) const HOP_LIMIT: u8 = 64;
 
 /// What an end tells of its queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,31 @@ pub(super) struct Remote {
     pub qpn: u32,
     /// The PSN of its first request.
     pub psn: Psn,
+}
+
+/// How a queue pair cuts its messages, and sends them again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Transport {
+    /// Path MTU in bytes.
+    pub mtu: u32,
+    /// Code of the ACK timeout: 4.096 µs · 2^n, 0 is none.
+    pub timeout: u8,
+    /// How often it sends again.
+    pub retry: u8,
+    /// How often it tries again when the receiver is not ready; 7: forever.
+    pub rnr_retry: u8,
+}
+
+impl Transport {
+    /// What Linux's tools of libibverbs and perftest have, with a path MTU of so many bytes.
+    pub const fn of_tools(mtu: u32) -> Self {
+        Self {
+            mtu,
+            timeout: TIMEOUT,
+            retry: RETRY,
+            rnr_retry: RNR_RETRY,
+        }
+    }
 }
 
 /// What is posted.
@@ -90,7 +115,7 @@ impl Verbs {
     }
 
     /// The own address for a peer with this one: of the same version of IP, and link-local if that is.
-    fn own_for(&self, peer: IpAddr) -> Option<Address> {
+    pub fn own_for(&self, peer: IpAddr) -> Option<Address> {
         let kind = |ip: IpAddr| match ip {
             IpAddr::V4(_) => 0,
             IpAddr::V6(ip) if ip.is_unicast_link_local() => 1,
@@ -141,8 +166,8 @@ impl Verbs {
         self.bench.create(index, psn, region)
     }
 
-    /// Begins to connect a queue pair that was created, with a path MTU of so many bytes. What is posted from now on is
-    /// held until it [is connected](Self::settled).
+    /// Begins to connect a queue pair that was created. What is posted from now on is held until it
+    /// [is connected](Self::settled).
     ///
     /// # Errors
     ///
@@ -152,7 +177,7 @@ impl Verbs {
         index: u16,
         created: &Created,
         remote: &Remote,
-        mtu: u32,
+        transport: Transport,
     ) -> Result<(), EndpointError> {
         let (Some(own), Some(mac)) = (self.own_for(remote.ip), self.peer) else {
             return Err(EndpointError::new(format!(
@@ -160,7 +185,7 @@ impl Verbs {
                 remote.ip
             )));
         };
-        let mtu = mtu_code(mtu).unwrap_or(4);
+        let mtu = mtu_code(transport.mtu).unwrap_or(4);
         let settings = QpSettings {
             own,
             peer: Address { mac, ip: remote.ip },
@@ -174,10 +199,10 @@ impl Verbs {
             peer_qpn: remote.qpn,
             requester: RequesterConfig {
                 mtu,
-                timeout: TIMEOUT,
-                retry: RETRY,
+                timeout: transport.timeout,
+                retry: transport.retry,
                 nak_retry: true,
-                rnr_retry: RNR_RETRY,
+                rnr_retry: transport.rnr_retry,
                 ack_every: ACK_EVERY,
                 window: WINDOW,
                 restart: false,
@@ -248,6 +273,11 @@ impl Verbs {
     /// What has completed since the last call.
     pub fn completions(&mut self) -> Vec<(u16, Completion)> {
         self.bench.completions()
+    }
+
+    /// Writes bytes to the memory from `va` on.
+    pub fn write(&mut self, va: u64, bytes: &[u8]) {
+        self.bench.nic.host_mut().write_memory(va, bytes);
     }
 
     /// The bytes of the memory from `va` on.

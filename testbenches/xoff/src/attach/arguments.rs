@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser as _;
 use clap::{Args, Subcommand, ValueEnum};
-use xoff_network::attach::{Perftest, Pingpong, Role, Tool, Verb};
+use xoff_network::attach::{Perftest, Pingpong, Role, Rping, Tool, Verb};
 use xoff_sim::link::FaultRule;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
@@ -23,7 +23,7 @@ const WORD: u32 = 8;
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour \
-discovery, pings and TCP go to the host beside it. Simulated time keeps the pace of the clock on the wall, or a \
+discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps the pace of the clock on the wall, or a \
 fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
@@ -42,6 +42,10 @@ Examples:
   xoff attach unix:link.sock ib_write_bw -n 100 192.0.2.1
   # as the server of ib_atomic_bw -d rxe0 -x 1 -F -A CMP_AND_SWAP 192.0.2.2 in the machine
   xoff attach unix:link.sock ib_atomic_bw -A CMP_AND_SWAP
+  # as the server of rping -c -a 192.0.2.2 -C 10 -S 4000 -V in the machine
+  xoff attach unix:link.sock rping -s -C 10 -S 4000
+  # as the client of rping -s in the machine
+  xoff attach unix:link.sock rping -c -a 192.0.2.1 -C 10
   # one frame of the peer in nine lost, and the rules of the standards
   xoff attach unix:link.sock --fault-in 'any, chance 1/9: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
@@ -51,8 +55,8 @@ input: the peer never came, went away or said what no tool says, 130 interrupted
 
 /// Attaches a NIC to a peer outside of the simulation, such as Linux in a virtual machine
 ///
-/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP and has the NIC send
-/// and receive what the tool would.
+/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP, or connects by RDMA CM,
+/// and has the NIC send and receive what the tool would.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
 pub struct AttachArgs {
@@ -122,6 +126,9 @@ pub enum ToolArgs {
     /// The client changes words of the server's memory: as ib_atomic_bw of perftest
     #[command(name = "ib_atomic_bw")]
     AtomicBw(AtomicArgs),
+    /// The server reads and writes the client's memory: as rping of librdmacm, whose ends connect by RDMA CM
+    #[command(name = "rping")]
+    Rping(RpingArgs),
 }
 
 impl ToolArgs {
@@ -134,6 +141,7 @@ impl ToolArgs {
             Self::WriteBw(it) => (it.tool(Verb::Write), role(it.common.host)),
             Self::ReadBw(it) => (it.tool(), role(it.common.host)),
             Self::AtomicBw(it) => (it.tool(), role(it.common.host)),
+            Self::Rping(it) => (it.tool(), role(it.address.filter(|_| it.client))),
         }
     }
 }
@@ -294,6 +302,50 @@ impl AtomicArgs {
             AtomicType::CmpAndSwap => Verb::CmpSwap,
         };
         self.common.tool(verb, WORD, 0, self.outs)
+    }
+}
+
+/// Options of `rping`.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("end").required(true).args(["server", "client"])))]
+pub struct RpingArgs {
+    /// This end is the server
+    #[arg(short, long)]
+    pub server: bool,
+    /// This end is the client
+    #[arg(short, long, requires = "address")]
+    pub client: bool,
+    /// The server to connect to
+    #[arg(short, long, value_name = "HOST", conflicts_with = "server")]
+    pub address: Option<IpAddr>,
+    /// The server's port, in RDMA's TCP port space
+    #[arg(short, long, value_name = "PORT", default_value_t = Rping::default().port,
+          value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: u16,
+    /// Bytes of a buffer; a server takes what is no larger
+    #[arg(short = 'S', long, value_name = "BYTES", default_value_t = Rping::default().size,
+          value_parser = clap::value_parser!(u32).range(i64::from(Rping::MIN_SIZE)..=i64::from(Rping::MAX_SIZE)))]
+    pub size: u32,
+    /// Number of pings; without it a client goes on until it is interrupted, and a server takes what comes
+    #[arg(short = 'C', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Path MTU of a client; a server has that of the client
+    #[arg(short, long, value_name = "BYTES", default_value = "4096", value_parser = mtu())]
+    pub mtu: u32,
+    /// Compare what comes, as the tool does with it; this end does so in any case
+    #[arg(short = 'V', long)]
+    pub validate: bool,
+}
+
+impl RpingArgs {
+    /// The tool with these options.
+    const fn tool(&self) -> Tool {
+        Tool::Rping(Rping {
+            size: self.size,
+            count: self.count,
+            port: self.port,
+            mtu: self.mtu,
+        })
     }
 }
 

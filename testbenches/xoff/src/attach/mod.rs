@@ -17,8 +17,8 @@ use xoff_sim::time::Time;
 
 pub(crate) use arguments::pace;
 pub use arguments::{
-    AtomicArgs, AtomicType, AttachArgs, CommonArgs, PerftestArgs, PingpongArgs, ReadArgs, ToolArgs,
-    Window,
+    AtomicArgs, AtomicType, AttachArgs, CommonArgs, PerftestArgs, PingpongArgs, ReadArgs,
+    RpingArgs, ToolArgs, Window,
 };
 pub use cable::Place;
 pub(crate) use pace::Pace;

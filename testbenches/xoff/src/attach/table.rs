@@ -19,6 +19,9 @@ pub(super) fn write(summary: &Summary, out: &Path, streams: &mut Streams) -> io:
     );
     writeln!(streams.out, "the {nic} NIC and {peer}\n")?;
     frames(report, streams)?;
+    for complaint in &report.complaints {
+        writeln!(streams.out, "\ndropped: {complaint}")?;
+    }
     let messages = &report.messages;
     let checksum = messages
         .checksum
@@ -54,8 +57,21 @@ fn frames(report: &Report, streams: &mut Streams) -> io::Result<()> {
     let mut row = |ink, what: &str, count: u64| table.row(ink, [what.into(), count.to_string()]);
     row(Ink::Plain, "from the peer to the NIC", from.nic);
     row(Ink::Plain, "from the peer to the host's stack", from.stack);
+    row(
+        Ink::Plain,
+        "from the peer to the communication manager",
+        from.manager,
+    );
     row(Ink::Plain, "to the peer from the NIC", to.nic);
     row(Ink::Plain, "to the peer from the host's stack", to.stack);
+    row(
+        Ink::Plain,
+        "to the peer from the communication manager",
+        to.manager,
+    );
+    for (what, count) in &report.manager {
+        row(Ink::Plain, &format!("CM: {what}"), *count);
+    }
     for (reason, count) in &report.dropped {
         row(Ink::Warning, &format!("dropped: {reason}"), *count);
     }

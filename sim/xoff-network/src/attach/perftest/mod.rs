@@ -16,7 +16,7 @@ use xoff_sim::protocol::gbn::{Recv, Status, Work, mtu_code};
 
 use super::dial::{DONE, Dial};
 use super::stack::Stack;
-use super::verbs::{MEMORY, QP, Remote, TAG, Verbs, failed};
+use super::verbs::{MEMORY, QP, Remote, TAG, Transport, Verbs, failed};
 use super::{Messages, Role, ToolError};
 use crate::endpoint::Created;
 
@@ -250,7 +250,8 @@ impl Running {
                 let keys = read_description(bytes).map_err(ToolError::Exchange)?;
                 self.remote = Some(keys);
                 verbs.limit_reads(keys.reads);
-                verbs.connect(QP, &self.created, &keys.remote, self.mtu)?;
+                let transport = Transport::of_tools(self.mtu);
+                verbs.connect(QP, &self.created, &keys.remote, transport)?;
                 if !self.is_client() && self.settings.verb == Verb::Send {
                     for _ in 0..self.settings.buffers.min(self.settings.iterations) {
                         self.post_buffer(verbs);
