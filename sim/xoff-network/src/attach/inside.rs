@@ -13,7 +13,9 @@ use xoff_sim::time::{Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use super::verbs::READS;
-use super::{Attached, Ended, Error, Perftest, Pingpong, Report, Role, Settings, Tool, Verb};
+use super::{
+    Attached, Ended, Error, Perftest, Pingpong, Report, Role, Rping, Settings, Tool, Verb,
+};
 use crate::bench::Bench;
 use crate::endpoint::{
     Clocked, Created, Endpoint, EndpointError, EndpointSetup, Kind, TranslationCost,
@@ -57,6 +59,12 @@ fn tool_of(settings: &ToolSettings) -> Tool {
         ToolName::IbWriteBw => perftest(Verb::Write, size),
         ToolName::IbReadBw => perftest(Verb::Read, size),
         ToolName::IbAtomicBw => perftest(Verb::FetchAdd, 8),
+        ToolName::Rping => Tool::Rping(Rping {
+            size,
+            mtu,
+            count: Some(iterations),
+            ..Rping::default()
+        }),
     }
 }
 

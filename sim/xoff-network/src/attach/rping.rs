@@ -1,9 +1,9 @@
 //! The tool `rping`: both ends connect by RDMA CM. Then, for each ping, the client tells where its buffer is, and the
-//! server reads it, tells the client to go on, is told of a second buffer, writes there what it has read, and tells that
-//! it has.
+//! server reads it, tells the client to go on, is told of a second buffer, writes there what it has read, and tells
+//! that it has.
 //!
-//! The content of a ping is known at both ends: its number, and letters that begin one further on with each ping. So the
-//! server compares what it has read, and the client what was written, byte by byte.
+//! The content of a ping is known at both ends: its number, and letters that begin one further on with each ping. So
+//! the server compares what it has read, and the client what was written, byte by byte.
 
 use crc32fast::hash;
 use xoff_sim::nic::{ReadRights, Region};

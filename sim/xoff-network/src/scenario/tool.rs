@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::time::ByteCount;
 
+use crate::attach::Rping;
+
 use super::check::{Issue, issue};
 use super::connection::Connection;
 use super::{HostEntry, IpVersion, NicKind, Scenario};
@@ -13,7 +15,7 @@ const MOST_HOSTS: usize = 254;
 /// Largest message of a tool.
 const LARGEST: ByteCount = ByteCount::new(1 << 24);
 
-/// A tool of libibverbs or perftest.
+/// A tool of libibverbs, perftest or librdmacm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names say it")]
@@ -23,24 +25,26 @@ pub enum ToolName {
     IbWriteBw,
     IbReadBw,
     IbAtomicBw,
+    Rping,
 }
 
 /// The tool that a host runs with its peer at an attached host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolSettings {
-    /// The tool: `ibv_rc_pingpong`, `ib_send_bw`, `ib_write_bw`, `ib_read_bw` or `ib_atomic_bw`, which adds.
+    /// The tool: `ibv_rc_pingpong`, `ib_send_bw`, `ib_write_bw`, `ib_read_bw`, `ib_atomic_bw`, which adds, or `rping`.
     pub name: ToolName,
     /// The attached host to whose server the tool connects; without it the tool is the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Bytes of a message, 1 byte to 16 MiB. Atomics have 8.
+    /// Bytes of a message, 1 byte to 16 MiB. Atomics have 8, a buffer of `rping` 23 to 65535.
     #[serde(default = "message")]
     pub message: ByteCount,
     /// Number of messages, 1 or more.
     #[serde(default = "count")]
     pub count: u64,
-    /// Path MTU, 256, 512, 1024, 2048 or 4096 bytes. In perftest the smaller one of both ends counts.
+    /// Path MTU, 256, 512, 1024, 2048 or 4096 bytes. In perftest the smaller one of both ends counts, in `rping` the
+    /// client's.
     #[serde(default = "mtu")]
     pub mtu: u32,
     /// DSCP of the NIC's packets, 0 to 63. Linux's tools take theirs from an option.
@@ -118,6 +122,12 @@ impl Scenario {
                     "tool.message",
                     format!("{}: 1 byte to {LARGEST}", tool.message),
                 );
+            }
+            let buffers = u64::from(Rping::MIN_SIZE)..=u64::from(Rping::MAX_SIZE);
+            if tool.name == ToolName::Rping && !buffers.contains(&tool.message.get()) {
+                let (least, most) = (Rping::MIN_SIZE, Rping::MAX_SIZE);
+                let problem = format!("{}: {least} to {most} bytes with rping", tool.message);
+                wrong("tool.message", problem);
             }
             if tool.count == 0 {
                 wrong("tool.count", "0: 1 or more".into());

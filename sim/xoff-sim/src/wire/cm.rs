@@ -149,7 +149,7 @@ header! {
     ///  byte 0             4              8          12             16            20
     ///      | local ID 32 | remote ID 32 | Q_Key 32 | QPN 24 · rsv | EECN 24 · rsv | PSN 24 · rsv |
     ///  byte 24               25             26                             27                   28
-    ///      | responder res. 8 | init. depth 8 | ACK delay 5 · failover 2 · flow 1 | RNR retries 3 · SRQ 1 | CA GUID 64 |
+    ///      | responder res. 8 | init. depth 8 | ACK delay 5 · failover 2 · flow 1 | RNR retry 3 · SRQ 1 | CA GUID 64 |
     /// ```
     CmRep, CmRepRepr, "REP", 36 bytes;
     /// The sender's number for the connection.
@@ -181,8 +181,8 @@ header! {
 }
 
 header! {
-    /// RTU: the answer has come, and messages may go; and DREP: the connection is given up. 8 bytes before their private
-    /// data (IBTA volume 1 tables 111 and 113):
+    /// RTU: the answer has come, and messages may go; and DREP: the connection is given up. 8 bytes before their
+    /// private data (IBTA volume 1 tables 111 and 113):
     ///
     /// ```text
     ///  byte 0             4

@@ -23,8 +23,8 @@ const WORD: u32 = 8;
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour \
-discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps the pace of the clock on the wall, or a \
-fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
+discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps the pace of the clock on the wall, or \
+a fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.
@@ -55,8 +55,8 @@ input: the peer never came, went away or said what no tool says, 130 interrupted
 
 /// Attaches a NIC to a peer outside of the simulation, such as Linux in a virtual machine
 ///
-/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP, or connects by RDMA CM,
-/// and has the NIC send and receive what the tool would.
+/// The host beside the NIC runs a tool as the peer does: it speaks the tool's exchange over TCP, or connects by RDMA
+/// CM, and has the NIC send and receive what the tool would.
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
 pub struct AttachArgs {

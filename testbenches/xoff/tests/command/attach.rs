@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::Duration;
 
+use clap::Parser as _;
 use serde_json::Value;
 use tempfile::TempDir;
 use xoff::Outcome;
+use xoff::cli::Cli;
 
 use crate::common::run;
 
@@ -120,6 +122,56 @@ fn a_message_goes_to_and_fro() {
     assert!(server["frames_in"]["nic"].as_u64().unwrap() >= 20 * 6);
     cable.check("server");
     cable.check("client");
+}
+
+#[test]
+fn two_ends_connect_by_rdma_cm() {
+    let cable = Cable::new();
+    let tool = ["rping", "-C", "10", "-S", "5000", "-V"];
+    // The first REP is lost, on the way to the client.
+    let lost = ["--model", "--fault-in", "opcode 100, shots 1: drop"];
+    let client = [&lost, &tool[..], &["-c", "-a", "192.0.2.2"]].concat();
+    let ends = cable.both(&[&["--model"], &tool[..], &["-s"]].concat(), &client);
+    complete(&ends, [10, 10]);
+    let [server, client] = ends.map(|(_, summary)| summary);
+    assert_eq!(
+        server["messages"]["checksum"],
+        client["messages"]["checksum"]
+    );
+    assert_eq!(client["manager"]["REP in"], 1);
+    assert!(
+        server["manager"]["REP out"].as_u64().unwrap() > 1,
+        "{server:#}"
+    );
+    assert_eq!(server["complaints"], Value::Array(Vec::new()));
+    cable.check("server");
+    cable.check("client");
+    let capture = cable.results("server").join("capture.pcapng");
+    let said = run(
+        &["decode", "--model", capture.to_str().unwrap()],
+        None,
+        false,
+    )
+    .out;
+    let port = said.matches("port 7174 QP").count();
+    assert!(
+        port >= 1 && said.contains("CM REP ") && said.contains("CM DREP "),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_rping_cannot_be_is_said() {
+    for (words, said) in [
+        (&["rping"][..], "--server|--client"),
+        (&["rping", "-c"], "--address"),
+        (&["rping", "-s", "-a", "192.0.2.1"], "cannot be used with"),
+        (&["rping", "-s", "-S", "22"], "22 is not in 23..=65535"),
+    ] {
+        let words = [&["xoff", "attach", "unix:no.sock"], words].concat();
+        let error = Cli::try_parse_from(words).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]
@@ -445,6 +497,43 @@ fn a_peer_speaks_through_switches_with_an_incast_beside_it() {
         assert!(summary["duration_ns"].as_u64().unwrap() < 9_000_000_000);
         cable.check("peer");
         cable.check("network/incast");
+    }
+}
+
+/// Through switches, either end connects by RDMA CM.
+#[test]
+fn rping_goes_through_a_network() {
+    for (sets, peer) in [
+        (
+            &["--set", "hosts.far.tool.name=rping"][..],
+            &["-c", "-a", FAR][..],
+        ),
+        (
+            &[
+                "--set",
+                "hosts.far.tool.name=rping",
+                "--set",
+                "hosts.far.tool.server=linux",
+            ],
+            &["-s"],
+        ),
+    ] {
+        let cable = Cable::new();
+        let network = network(&cable, &[&["--pace", "0.2"], sets].concat());
+        cable.listened();
+        let words = ["rping", "-S", "8192", "-C", "200", "-m", "1024"];
+        let connect = ["--model", "--connect", "--pace", "0.2"];
+        let peer = cable.end("peer", &[&connect, &LINUX[..], &words, peer].concat());
+        let (outcome, summary) = network.join().unwrap();
+        let (peer, of_peer) = peer.join().unwrap();
+        assert_eq!(peer, Ok(Outcome::Held), "{of_peer:#}");
+        assert_eq!(outcome, Ok(Outcome::Held), "{:#}", summary["attached"]);
+        let far = &summary["attached"]["tools"][0]["messages"];
+        assert_eq!(
+            (&far["received"], &far["changed"]),
+            (&200.into(), &0.into())
+        );
+        assert_eq!(far["checksum"], of_peer["messages"]["checksum"]);
     }
 }
 
