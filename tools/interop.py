@@ -2,8 +2,8 @@
 """Has Linux talk to the RTL NIC: `make interop`.
 
 Debian's kernel boots in QEMU, with rdma_rxe on a port whose cable is a socket. Each row runs a tool of libibverbs,
-librdmacm or perftest there, unchanged, and `xoff attach` at the other end of the cable. It holds when both ends say so, the messages
-that came are those that were sent, and `xoff check` finds nothing in the capture.
+librdmacm or perftest there, unchanged, and `xoff attach` at the other end of the cable. It holds when both ends say so,
+the messages that came are those that were sent, and `xoff check` finds nothing in the capture.
 
     tools/interop.py --xoff target/release/xoff --guest target/interop --out out/interop [--model] [ROW…]
 """
@@ -45,6 +45,7 @@ class Row:
     guest_options: list = field(default_factory=list)  # of the guest's tool alone
     code: int = 0  # with which `xoff attach` ends
     failed: str = ""  # what its failure has to name
+    manager: dict = field(default_factory=dict)  # messages of RDMA CM that the NIC's end has counted, at least
     guest_fails: bool | None = None  # whether the guest's tool fails, if not as `xoff attach`
     guest_says: str = ""  # what the guest has to say
     limit: int = TOOL_LIMIT  # seconds after which the guest's tool is killed
@@ -154,15 +155,19 @@ def rping():
         yield Row(f"rping-loss-{client}", "rping", client, some, attach=lost, pace="1")
         # The client sends REQ, RTU and DREQ, the server REP and DREP.
         asks, answers = ("in", "out") if client == "linux" else ("out", "in")
+        again = {"req": {"REQ resent": 1}, "rep": {"REQ resent": 1}, "rtu": {"RTU out": 2}}
+        if client == "linux":
+            # Its first SEND says what its RTU does.
+            again = {"req": {"REQ in": 1}, "rep": {"REP out": 2}, "rtu": {}}
         for name, way, place in (("req", asks, 0), ("rep", answers, 0), ("rtu", asks, 1)):
             one = faults([DATAGRAM], f"skip {place}, shots 1: drop", [way])
-            yield Row(f"rping-no-{name}-{client}", "rping", client, some, attach=one, pace="1")
+            yield Row(f"rping-no-{name}-{client}", "rping", client, some, attach=one, pace="1", manager=again[name])
     # Linux's tool forgets the connection when it has sent its DREQ: nobody sends that again, and a server waits on.
     one = faults([DATAGRAM], "skip 2, shots 1: drop", ["in"])
     yield Row("rping-no-dreq-linux", "rping", "linux", some, attach=[*one, "--wait", "5"], pace="1",
               code=2, failed="30 of 30 pings went", guest_fails=False)
     one = faults([DATAGRAM], "skip 2, shots 1: drop", ["out"])
-    yield Row("rping-no-dreq-nic", "rping", "nic", some, attach=one, pace="1")
+    yield Row("rping-no-dreq-nic", "rping", "nic", some, attach=one, pace="1", manager={"DREQ resent": 1})
     # Nobody waits at that port.
     yield Row("rping-refused-linux", "rping", "linux", some, guest_options=["-p", "7175"], attach=["--wait", "5"],
               code=2, failed="its service ID is 0x0000000001061c07", guest_says="REJECTED, error 8")
@@ -193,13 +198,19 @@ def network():
         sets = [f"hosts.far.tool.name={tool}"] + ["hosts.far.tool.server=linux"] * (client == "nic")
         run = [word for key in sets for word in ("--set", key)]
         yield Row(f"network-{name}-{client}", tool, client, options, cable="network", run=run)
+    # Its length is that of the scenario.
+    pings = ["-S", "8192", "-C", "200", "-V"]
+    for client in ("linux", "nic"):
+        sets = ["hosts.far.tool.name=rping"] + ["hosts.far.tool.server=linux"] * (client == "nic")
+        run = [word for key in sets for word in ("--set", key)]
+        yield Row(f"network-rping-{client}", "rping", client, pings, cable="network", run=run)
 
 
 def guest_command(row):
     """The command in the guest."""
     words = [f"timeout -s KILL {row.limit}", row.tool]
     if row.tool == "rping":
-        words += ["-c", "-a", NIC_IP] if row.client == "linux" else ["-s"]
+        words += ["-c", "-a", FAR_IP if row.run else NIC_IP] if row.client == "linux" else ["-s"]
     else:
         words += ["-d", "rxe0"] + (["-g", "1"] if row.tool == "ibv_rc_pingpong" else ["-x", "1", "-F"])
     words += row.options + row.guest_options
@@ -307,12 +318,18 @@ def run(arguments, row, guest):
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     command = (network_command if row.run else attach_command)(arguments, row, guest.cable, out)
+    # A client that finds nobody asks again, and rules that count messages would count those.
+    guest_first = row.tool == "rping" and row.client == "nic"
+    if guest_first:
+        guest.begin(guest_command(row))
+        time.sleep(0.5)
     end = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     # It creates the capture, and connects.
     while not (results(row, out) / "capture.pcapng").exists() and end.poll() is None:
         time.sleep(0.02)
-    time.sleep(0.2)
-    guest.begin(guest_command(row))
+    if not guest_first:
+        time.sleep(0.2)
+        guest.begin(guest_command(row))
     try:
         said, code = guest.end()
         _, words = end.communicate(timeout=END_LIMIT)
@@ -366,6 +383,10 @@ def judge(arguments, row, out, code, guest_code, said, words):
         expected, found = zlib.crc32(sent), summary["messages"]["checksum"]
         if found != expected:
             wrong.append(f"the first message has checksum {found:#x}, not {expected:#x}")
+    counted = summary.get("manager", {})
+    for what, least in row.manager.items():
+        if counted.get(what, 0) < least:
+            wrong.append(f"RDMA CM: {counted.get(what, 0)} of '{what}', {least} or more is right")
     if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != option(row, "-n"):
         wrong.append(f"{summary['messages']['received']} atomics were performed, not {option(row, '-n')}")
     checked = subprocess.run(

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the guest of `make interop` in a folder: Debian's kernel as vmlinuz, and initramfs.gz with busybox, the modules of
-# rdma_rxe and the tools of libibverbs, librdmacm and perftest, unchanged. Installs the packages that are missing. Does nothing if
-# the guest is there.
+# Makes the guest of `make interop` in a folder: Debian's kernel as vmlinuz, and initramfs.gz with busybox, the modules
+# of rdma_rxe and the tools of libibverbs, librdmacm and perftest, unchanged. Installs the packages that are missing.
+# Does nothing if the guest is there.
 #
 #   tools/interop/guest.sh FOLDER
 set -euo pipefail
