@@ -155,7 +155,7 @@ impl Running {
         match self {
             Self::Pingpong(it) => it.step(stack, verbs),
             Self::Perftest(it) => it.step(stack, verbs),
-            Self::Rping(it) => it.step(cm, verbs),
+            Self::Rping(it) => it.step(stack, cm, verbs),
         }
     }
 

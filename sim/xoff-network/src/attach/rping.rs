@@ -81,8 +81,9 @@ impl Default for Rping {
 enum Stage {
     /// The server waits for a client.
     Listening,
-    /// The client waits until the peer's MAC address is known.
-    Resolving,
+    /// The client waits until the peer's MAC address is known, and pings again at a time: who has to ask for this end's
+    /// first may lose a ping.
+    Resolving(Time),
     /// The client waits until it may ask again: nobody has waited at the port.
     Refused(Time),
     /// The client waits for the answer to its request.
@@ -178,7 +179,7 @@ impl Running {
             }
             Role::Client(peer) => {
                 stack.ping(peer).map_err(ToolError::Exchange)?;
-                Stage::Resolving
+                Stage::Resolving(verbs.bench.now() + AGAIN)
             }
         };
         Ok(Self {
@@ -211,7 +212,7 @@ impl Running {
         let port = self.settings.port;
         match (self.stage, self.role) {
             (Stage::Listening, _) => format!("a client of rping at port {port}"),
-            (Stage::Resolving, Role::Client(peer)) => format!("{peer} to answer ARP or a ping"),
+            (Stage::Resolving(_), Role::Client(peer)) => format!("{peer} to answer ARP or a ping"),
             (Stage::Refused(_) | Stage::Asking, Role::Client(peer)) => {
                 format!("a server of rping at {peer}, port {port}")
             }
@@ -240,13 +241,24 @@ impl Running {
     }
 
     /// Does what it can. Returns whether it has done something.
-    pub fn step(&mut self, cm: &mut Manager, verbs: &mut Verbs) -> Result<bool, ToolError> {
+    pub fn step(
+        &mut self,
+        stack: &mut Stack,
+        cm: &mut Manager,
+        verbs: &mut Verbs,
+    ) -> Result<bool, ToolError> {
         if let Some(event) = cm.event() {
             self.hear(event, cm, verbs)?;
             return Ok(true);
         }
         match self.stage {
-            Stage::Resolving if verbs.peer.is_some() => self.ask(cm, verbs)?,
+            Stage::Resolving(_) if verbs.peer.is_some() => self.ask(cm, verbs)?,
+            Stage::Resolving(at) if at <= verbs.bench.now() => {
+                if let Role::Client(peer) = self.role {
+                    stack.ping(peer).map_err(ToolError::Exchange)?;
+                }
+                self.stage = Stage::Resolving(verbs.bench.now() + AGAIN);
+            }
             Stage::Refused(at) if at <= verbs.bench.now() => self.ask(cm, verbs)?,
             // The queue pair is connected: nobody is asked before.
             Stage::Connecting => self.begin(cm, verbs),

@@ -91,14 +91,19 @@ impl Stack {
         }
     }
 
-    /// Pings a host: whoever answers, to ARP or to the ping, has told its MAC address. What is asked for and not
-    /// answered is asked for again.
+    /// Pings a host: whoever answers, to ARP or to the ping, has told its MAC address. While a ping waits for that
+    /// address, there is no second one.
     ///
     /// # Errors
     ///
     /// An address that nobody can have.
     pub fn ping(&mut self, peer: IpAddr) -> Result<(), String> {
         let socket = self.sockets.get_mut::<icmp::Socket<'_>>(self.pings);
+        // Nobody looks at the answers.
+        while socket.recv().is_ok() {}
+        if socket.send_queue() > 0 {
+            return Ok(());
+        }
         if !socket.is_open() {
             let bound = socket.bind(icmp::Endpoint::Ident(PING));
             bound.map_err(|error| error.to_string())?;
