@@ -155,7 +155,8 @@ def rping():
         yield Row(f"rping-loss-{client}", "rping", client, some, attach=lost, pace="1")
         # The client sends REQ, RTU and DREQ, the server REP and DREP.
         asks, answers = ("in", "out") if client == "linux" else ("out", "in")
-        again = {"req": {"REQ resent": 1}, "rep": {"REQ resent": 1}, "rtu": {"RTU out": 2}}
+        # Whoever is first sends again when the REP is lost: both wait.
+        again = {"req": {"REQ resent": 1}, "rep": {"REP in": 1}, "rtu": {"RTU out": 2}}
         if client == "linux":
             # Its first SEND says what its RTU does.
             again = {"req": {"REQ in": 1}, "rep": {"REP out": 2}, "rtu": {}}
