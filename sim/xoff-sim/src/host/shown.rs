@@ -11,6 +11,14 @@ pub struct HostKnown {
 }
 
 impl HostKnown {
+    /// What somebody knows who has seen nothing of the host.
+    pub fn nothing(host: &Host) -> Self {
+        Self {
+            delivered: vec![0; host.senders.len()],
+            arrivals: vec![0; host.receivers.len()],
+        }
+    }
+
     /// What somebody knows who has a copy of the host.
     pub fn of(host: &Host) -> Self {
         let delivered = host.senders.iter().map(|sender| sender.delivered().len());

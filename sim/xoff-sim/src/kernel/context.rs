@@ -180,6 +180,11 @@ impl<N: Node> NodeContext<N> {
         self.next = self.node.next_event();
     }
 
+    /// Has no frame on its way to the node any more: it runs elsewhere.
+    pub(super) fn forget_arrivals(&mut self) {
+        self.inbox.clear();
+    }
+
     pub(super) fn deliver(&mut self, arrival: Arrival) {
         sort_in(&mut self.inbox, arrival);
     }

@@ -21,6 +21,7 @@
 //! | [`exchange`] | [`Exchange`]: the way between parts of a network in several threads or processes |
 //! | `partition` | which part has which nodes |
 //! | [`part`] | the run of a part: its windows, and what it exchanges with the others |
+//! | [`saved`] | a network that is saved in parts, and made whole again |
 //! | [`shown`] | [`ShownPorts`]: what a part shows of its nodes |
 //! | [`tap`] | [`Record`]: a frame seen at a port, for captures |
 //!
@@ -38,6 +39,7 @@ pub mod network;
 pub mod node;
 pub mod part;
 mod partition;
+pub mod saved;
 pub mod shown;
 pub mod tap;
 mod wakes;
@@ -51,6 +53,7 @@ pub use injection::{Injection, InjectionCounters};
 pub use network::Network;
 pub use node::{Arrival, Arrivals, Departures, Node, NodeId, PortId};
 pub use part::ExchangeCounters;
+pub use saved::{JoinError, OwnNodes, SavedNodes};
 pub use shown::ShownPorts;
 pub use tap::{Direction, Record};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::arrange::{Span, arrange};
 use super::awake::Awake;
@@ -15,11 +15,12 @@ use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
 
-/// Nodes, links, and frames on their way. A network is plain data; in serialized form it is a checkpoint.
+/// Nodes, links, and frames on their way. A network is plain data; in serialized form it is a checkpoint
+/// ([`saved`](super::saved) if it runs in parts).
 ///
 /// Windows run on rayon's current thread pool; inside `pool.install(|| network.run_until(…))` they run on that pool.
 /// With a single thread, or with little to do in a window, they run on the calling thread.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Network<N> {
     /// In the order that `groups` need.
     pub(super) nodes: Vec<NodeContext<N>>,
@@ -27,9 +28,9 @@ pub struct Network<N> {
     pub(super) places: Vec<u32>,
     pub(super) now: Time,
     /// No window is longer.
-    limit: Duration,
+    pub(super) limit: Duration,
     /// The cost of a window from which on it runs on several threads.
-    parallel_from: u32,
+    pub(super) parallel_from: u32,
     /// How many threads of the pool a window may use; absent: all.
     #[serde(skip)]
     threads: Option<Arc<AtomicU32>>,
@@ -89,8 +90,13 @@ impl<N: Node> Network<N> {
         groups
     }
 
-    /// Runs only what `part` has from now on.
+    /// Runs only what `part` has from now on. Frames on their way to other nodes are those nodes' parts' matter.
     pub(super) fn set_part(&mut self, part: Part) {
+        for context in &mut self.nodes {
+            if !part.has(context.id) {
+                context.forget_arrivals();
+            }
+        }
         self.part = Some(part);
         self.groups = None;
     }

@@ -28,11 +28,16 @@ impl PauseLog {
         }
     }
 
+    /// How many pauses of each class have ended.
+    pub fn lengths(&self) -> [usize; 8] {
+        self.ended.each_ref().map(Vec::len)
+    }
+
     /// A copy that has only the pauses behind those that were `known`, by class: all of them from then on.
     pub fn tail(&self, known: &mut [usize; 8]) -> Self {
         let of = |class: usize| self.ended[class][known[class]..].to_vec();
         let ended = std::array::from_fn(of);
-        *known = self.ended.each_ref().map(Vec::len);
+        *known = self.lengths();
         Self { ended, ..*self }
     }
 
