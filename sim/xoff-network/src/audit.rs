@@ -132,6 +132,7 @@ fn comparing(
 /// Compares what devices use with what was wanted.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Auditor {
+    #[serde(with = "crate::as_text")]
     wanted: Audit,
     hosts: BTreeMap<NodeId, OfHost>,
     /// Each difference that was ever there, and when it was found and seen last.

@@ -37,6 +37,7 @@
 
 pub mod answer;
 pub mod arp;
+mod as_text;
 pub mod attach;
 pub mod audit;
 mod bench;

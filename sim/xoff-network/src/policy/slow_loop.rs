@@ -27,7 +27,7 @@ pub struct SlowLoop {
     subjects: Subjects,
     meter: Meter,
     policy: Held,
-    #[serde(with = "as_text")]
+    #[serde(with = "crate::as_text")]
     changes: Vec<Event>,
 }
 
@@ -50,30 +50,6 @@ impl Serialize for Held {
 impl<'de> Deserialize<'de> for Held {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Vec::deserialize(deserializer).map(Self::Saved)
-    }
-}
-
-/// Events as text: a format that does not name fields cannot read those of which some are left out.
-mod as_text {
-    use serde::de::Error as _;
-    use serde::ser::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::scenario::Event;
-
-    pub(super) fn serialize<S: Serializer>(
-        events: &[Event],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let text = serde_json::to_string(events).map_err(S::Error::custom)?;
-        serializer.serialize_str(&text)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Event>, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        serde_json::from_str(&text).map_err(D::Error::custom)
     }
 }
 
