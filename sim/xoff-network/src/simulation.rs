@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use xoff_sim::host::{self, FlowConfig, Host, Receiver, Sender};
 use xoff_sim::kernel::{
-    BuildError, Digest, ExchangeError, Network, NetworkBuilder, Node, NodeId, PortId, Record,
+    BuildError, Digest, ExchangeError, JoinError, Network, NetworkBuilder, Node, NodeId, PortId,
+    Record,
 };
 use xoff_sim::link::{FaultInjector, FirstPsn, Link};
 use xoff_sim::nic::{Address, QpSettings, ReadRights, Region};
@@ -78,6 +79,9 @@ pub enum SimulationError {
     /// The state cannot be saved, or saved state cannot be restored.
     #[error("checkpoint: {0}")]
     Checkpoint(#[from] postcard::Error),
+    /// The parts of a checkpoint do not make a whole one.
+    #[error("checkpoint: {0}")]
+    Join(#[from] JoinError),
     /// Another part of the network is gone.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
@@ -387,13 +391,14 @@ impl Simulation {
         }
     }
 
-    /// Why it can be in no checkpoint: the first host that cannot be saved. `None`: it can.
+    /// Why it can be in no checkpoint: the first host here that cannot be saved. `None`: it can.
     pub fn unsaved(&self) -> Option<Issue> {
         let why = |station: &Station| match station {
             Station::Endpoint(own) => own.unsaved(),
             Station::Switch(_) => None,
         };
-        self.stations().find_map(|(node, station)| {
+        let mut own = self.stations().filter(|(node, _)| self.network.has(*node));
+        own.find_map(|(node, station)| {
             Some(Issue {
                 key: format!("hosts.{}.nic", self.names[node.0 as usize]),
                 message: why(station)?.into(),

@@ -12,7 +12,11 @@
 //! nodes, would have cut every detector in two: a cycle of pauses goes through several parts.
 //!
 //! QPs are connected by all parts at a time, with what each says of the ends that it has.
+//!
+//! A checkpoint is saved in parts too, each by the part that has the nodes ([`kept`]). All of them together are the
+//! checkpoint of a run in one part, from which any number of parts can go on.
 
+pub mod kept;
 mod seen;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +30,7 @@ use xoff_sim::switch::forwarding::Forwarding;
 use xoff_sim::switch::{Level, ShownRates, ShownSwitch};
 use xoff_sim::time::Time;
 
+use self::kept::{Kept, NotKept, Place};
 use crate::events::Change;
 use crate::results::Exchanged;
 use crate::{Simulation, SimulationError, Station};
@@ -50,6 +55,8 @@ enum Order {
     Posting(String, bool),
     /// Have these changes happen now.
     Change(Vec<Change>),
+    /// Keep the state of their nodes.
+    Keep(Place),
     /// Say what was exchanged. The simulation is over.
     End,
 }
@@ -104,6 +111,8 @@ pub(super) struct Parts {
     way: Way,
     number: u32,
     parts: u32,
+    /// The part of each node.
+    owners: Vec<u32>,
     /// For each node what was shown of it; of no use for nodes of other parts.
     known: Vec<Known>,
     /// When other parts showed their nodes last, and how closely.
@@ -127,11 +136,12 @@ pub(super) fn lock(way: &Way) -> MutexGuard<'_, dyn Exchange + 'static> {
 
 impl Simulation {
     /// Divides the simulation among the parts on a way: from now on it runs the nodes of one. All parts have to do this
-    /// with simulations of the same scenario at time zero. Has no effect if there is a single part.
+    /// with simulations of the same scenario in the same state: at time zero, or at one checkpoint. Has no effect if
+    /// there is a single part.
     ///
     /// # Panics
     ///
-    /// Panics if time has begun, or the simulation was divided before.
+    /// Panics if the simulation was divided before.
     pub fn divide(&mut self, way: Way) {
         let (number, parts) = {
             let way = lock(&way);
@@ -140,34 +150,38 @@ impl Simulation {
         if parts == 1 {
             return;
         }
-        assert!(
-            self.now() == Time::ZERO && self.parts.is_none(),
-            "divided once, at time zero"
-        );
+        assert!(self.parts.is_none(), "divided once");
         let owners = self.network.divided(parts);
         let known = |(_, station): (NodeId, &Station)| Known {
             host: station.endpoint().map(seen::Known::of).unwrap_or_default(),
             ..Known::default()
         };
-        let mut known: Vec<Known> = self.stations().map(known).collect();
-        let all = (0..).map(NodeId).zip(&owners);
-        for (node, _) in all.filter(|(_, owner)| **owner != number) {
-            let known = &mut known[node.0 as usize].host;
+        let known: Vec<Known> = self.stations().map(known).collect();
+        let others = (0..).map(NodeId).zip(&owners);
+        for (node, _) in others.filter(|(_, owner)| **owner != number) {
             self.network.exchange(node, |station| {
                 if let Station::Endpoint(placed) = station {
-                    let seen = Seen::of(placed.node(), known);
+                    let mut nothing = seen::Known::nothing(placed.node());
+                    let seen = Seen::of(placed.node(), &mut nothing);
                     placed.replace(seen);
                 }
             });
         }
-        self.network.take_part(number, owners);
+        self.network.take_part(number, owners.clone());
+        let now = self.now();
         self.parts = Some(Parts {
             way,
             number,
             parts,
+            owners,
             levels: vec![Default::default(); known.len()],
             known,
-            looked: (Time::ZERO, Look::Levels),
+            // All parts have all nodes as they are now. Levels since the last look are in the switches of a checkpoint,
+            // and their own part tells them.
+            looked: match now {
+                Time::ZERO => (now, Look::Levels),
+                _ => (now, Look::All),
+            },
             failed: None,
         });
     }
@@ -175,6 +189,11 @@ impl Simulation {
     /// Whether this is one of several parts, and not the one that leads.
     pub fn obeys(&self) -> bool {
         self.parts.as_ref().is_some_and(|parts| parts.number > 0)
+    }
+
+    /// The number of this part.
+    pub fn part(&self) -> u32 {
+        self.parts.as_ref().map_or(0, |parts| parts.number)
     }
 
     /// How many parts there are.
@@ -347,7 +366,7 @@ impl Simulation {
         news.then(|| bytes.into())
     }
 
-    /// Does what the leading part orders, until it ends the simulation.
+    /// Does what the leading part orders, until it ends the simulation. `keep` keeps this part of a checkpoint.
     ///
     /// # Errors
     ///
@@ -356,7 +375,10 @@ impl Simulation {
     /// # Panics
     ///
     /// Panics if the simulation was not divided, or this part leads.
-    pub fn obey(mut self) -> Result<(), SimulationError> {
+    pub fn obey(
+        mut self,
+        mut keep: impl FnMut(&Self, &Place) -> Result<Kept, NotKept>,
+    ) -> Result<(), SimulationError> {
         assert!(self.obeys(), "one of several parts, and not the first");
         loop {
             let orders = self.exchange::<_, Option<Order>>(|_| None::<Order>)?;
@@ -371,6 +393,10 @@ impl Simulation {
                 Some(Order::Skip(skip)) => self.set_skip(skip),
                 Some(Order::Posting(entry, posting)) => self.set_posting(&entry, posting),
                 Some(Order::Change(changes)) => self.schedule(changes),
+                Some(Order::Keep(place)) => {
+                    let kept = keep(&self, &place);
+                    self.exchange::<_, ()>(|part| (part == 0).then_some(&kept))?;
+                }
                 Some(Order::End) => {
                     let counters = self.network.exchanged();
                     self.exchange::<_, ()>(|_| counters)?;

@@ -27,10 +27,18 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// What somebody knows who has a copy of the host at time zero.
+    /// What somebody knows who has a copy of the host.
     pub(super) fn of(endpoint: &dyn Endpoint) -> Self {
         Self {
             host: HostKnown::of(endpoint.host()),
+            pauses: endpoint.pauses().lengths(),
+        }
+    }
+
+    /// What somebody knows who has seen nothing of the host.
+    pub(super) fn nothing(endpoint: &dyn Endpoint) -> Self {
+        Self {
+            host: HostKnown::nothing(endpoint.host()),
             pauses: [0; 8],
         }
     }

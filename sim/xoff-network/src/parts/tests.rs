@@ -36,12 +36,26 @@ impl Came {
 
 /// Runs a scenario to its end, or obeys. `tapped` are ports whose frames are kept.
 fn run(scenario: &Scenario, way: Option<Way>, tapped: &[(NodeId, PortId)]) -> Option<Came> {
-    let mut run = Run::new(scenario, &Endpoints::default()).unwrap();
+    go_on(begun(scenario), scenario, way, tapped)
+}
+
+fn begun(scenario: &Scenario) -> Run {
+    Run::new(scenario, &Endpoints::default()).unwrap()
+}
+
+/// The same from where a run is.
+fn go_on(
+    mut run: Run,
+    scenario: &Scenario,
+    way: Option<Way>,
+    tapped: &[(NodeId, PortId)],
+) -> Option<Came> {
     if let Some(way) = way {
         run.divide(way);
     }
     if run.simulation.obeys() {
-        run.simulation.obey().unwrap();
+        let keeps_nothing = |_: &Simulation, _: &Place| Err(NotKept::Failed(String::new()));
+        run.simulation.obey(keeps_nothing).unwrap();
         return None;
     }
     run.simulation.tap(tapped, true);
@@ -63,13 +77,76 @@ fn run(scenario: &Scenario, way: Option<Way>, tapped: &[(NodeId, PortId)]) -> Op
 
 /// The same in parts, each a thread.
 fn run_in(parts: u32, scenario: &Scenario, tapped: &[(NodeId, PortId)]) -> Came {
-    let part = |way: Channels| {
-        let way: Way = Arc::new(Mutex::new(way));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
-        pool.unwrap().install(|| run(scenario, Some(way), tapped))
-    };
-    let came = Channels::run(parts, part);
+    in_parts(parts, |way| run(scenario, Some(way), tapped))
+}
+
+/// What the leading one of parts comes to, each of which is a thread.
+fn in_parts<R: Send>(parts: u32, part: impl Fn(Way) -> Option<R> + Sync) -> R {
+    let came = all_parts(parts, part);
     came.into_iter().flatten().next().unwrap()
+}
+
+fn all_parts<R: Send>(parts: u32, part: impl Fn(Way) -> R + Sync) -> Vec<R> {
+    Channels::run(parts, |way: Channels| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+        let way: Way = Arc::new(Mutex::new(way));
+        pool.unwrap().install(|| part(way))
+    })
+}
+
+/// What each part saves of a run at a time.
+fn saved_in(parts: u32, scenario: &Scenario, at: Time) -> Vec<Vec<u8>> {
+    all_parts(parts, |way| {
+        let mut run = begun(scenario);
+        run.divide(way);
+        let mut saved = Vec::new();
+        let place = Place {
+            folder: "checkpoint".into(),
+            program: 1,
+            content: 2,
+            time: at,
+        };
+        if run.simulation.obeys() {
+            let keep = |simulation: &Simulation, asked: &Place| {
+                assert_eq!((asked, simulation.now()), (&place, at));
+                saved = simulation.save_nodes().unwrap();
+                Ok(kept(simulation.part()))
+            };
+            run.simulation.obey(keep).unwrap();
+            return saved;
+        }
+        while run.now() < at {
+            run.advance(at, |_| ()).unwrap();
+        }
+        run.simulation.begin_keeping(&place).unwrap();
+        saved = postcard::to_stdvec(&run).unwrap();
+        let others = run.simulation.kept().unwrap();
+        assert_eq!(
+            others,
+            (1..parts).map(|part| Ok(kept(part))).collect::<Vec<_>>()
+        );
+        let nodes = run.simulation.nodes_of_parts();
+        assert_eq!(nodes.len(), parts as usize);
+        assert_eq!(nodes.concat().len(), run.simulation.names().len());
+        run.simulation.end_parts().unwrap();
+        saved
+    })
+}
+
+fn kept(part: u32) -> Kept {
+    Kept {
+        file: format!("part {part}"),
+        bytes: 0,
+        sum: part.into(),
+    }
+}
+
+/// The run whose parts were saved.
+fn restored(saved: &[Vec<u8>]) -> Run {
+    let mut run: Run = postcard::from_bytes(&saved[0]).unwrap();
+    run.simulation.join(&saved[1..]).unwrap();
+    run.attach(&Endpoints::default()).unwrap();
+    run
 }
 
 /// A Clos network with traffic within and between racks, and all kinds of events.
@@ -157,6 +234,49 @@ proptest! {
             prop_assert_eq!(exchanged.windows > 0, parts > 1);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// A run goes on from a checkpoint in any number of parts, whatever the number that saved it.
+    #[test]
+    fn parts_go_on_from_what_parts_have_saved(
+        parts in 1_u32..5,
+        tors in 1_u32..3,
+        seed in any::<u64>(),
+        ns in 0_u64..60_000,
+    ) {
+        let scenario = clos(2, tors, 2, seed);
+        let whole = run(&scenario, None, &[]).unwrap();
+        let at = Time::ZERO + Duration::from_ns(ns);
+        let saved = saved_in(parts, &scenario, at);
+        let alone = go_on(restored(&saved), &scenario, None, &[]).unwrap();
+        alone.same(&whole);
+        for parts in [2, 4] {
+            let part = |way| go_on(restored(&saved), &scenario, Some(way), &[]);
+            in_parts(parts, part).same(&whole);
+        }
+    }
+}
+
+#[test]
+fn parts_of_another_checkpoint_are_refused() {
+    let scenario = clos(2, 1, 2, 1);
+    let at = Time::ZERO + Duration::from_us(20);
+    let [two, three] = [2, 3].map(|parts| saved_in(parts, &scenario, at));
+    let join = |first: &[u8], others: &[Vec<u8>]| {
+        let mut run: Run = postcard::from_bytes(first).unwrap();
+        let joined = run.simulation.join(others);
+        joined.map_err(|error| error.to_string())
+    };
+    let missing = join(&two[0], &[]).unwrap_err();
+    assert!(missing.ends_with("was saved by no part"), "{missing}");
+    let twice = join(&two[0], &three[1..]).unwrap_err();
+    assert!(twice.starts_with("checkpoint: node "), "{twice}");
+    let unreadable = join(&two[0], &[two[1][..100].to_vec()]).unwrap_err();
+    assert!(unreadable.starts_with("checkpoint: "), "{unreadable}");
+    assert_eq!(join(&two[0], &two[1..]), Ok(()));
 }
 
 /// The hosts of a Clos network of two podsets, 8 flows each, in 2 and 4 parts.

@@ -159,9 +159,18 @@ impl Ranks {
     ///
     /// A rank is gone.
     pub fn begin(&self, another: bool) -> anyhow::Result<bool> {
-        let others = self.share(&another)?;
+        self.of_leader(another)
+    }
+
+    /// What the leading rank says, in all ranks.
+    ///
+    /// # Errors
+    ///
+    /// A rank is gone.
+    pub fn of_leader<M: Serialize + DeserializeOwned>(&self, own: M) -> anyhow::Result<M> {
+        let others = self.share(&own)?;
         let of_leader = others.into_iter().find(|(rank, _)| *rank == 0);
-        Ok(of_leader.map_or(another, |(_, another)| another))
+        Ok(of_leader.map_or(own, |(_, said)| said))
     }
 
     fn name(&self, rank: u32) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use xoff_sim::time::Duration;
 
-use super::checkpoint::Every;
+use super::checkpoint::{Every, Resume};
 use super::outside::AttachedHost;
 use crate::attach::pace;
 use crate::scenario_file::Setting;
@@ -92,10 +92,21 @@ pub struct RunArgs {
     /// Look for the edge of --wave-when from this time on [default: the start]
     #[arg(long, value_name = "TIME", requires = "wave_when")]
     pub wave_from: Option<Duration>,
-    /// Keep checkpoints, from which a later run with --waves begins: auto (where they cost less than a hundredth of
-    /// the run, and not in sweeps), off, or one for each interval of simulated time, such as 1ms
+    /// Keep checkpoints, from which a later run with --waves or --resume begins: auto (where they cost less than a
+    /// hundredth of the run, and not in sweeps), off, or one for each interval of simulated time, such as 1ms
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub checkpoints: Every,
+    /// Go on from the newest checkpoint of a run that was ended, with as many ranks as you like; with a time from the
+    /// last one until then
+    #[arg(
+        long,
+        value_name = "TIME",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "newest",
+        conflicts_with_all = ["sweep", "waves", "wave_when", "pcap", "check", "attach"]
+    )]
+    pub resume: Option<Resume>,
     /// Capture ports: all, or nodes and ports such as a,s.2
     #[arg(long, value_name = "PORTS", num_args = 0..=1, default_missing_value = "all")]
     pub pcap: Option<String>,

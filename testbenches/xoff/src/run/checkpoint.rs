@@ -19,24 +19,25 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::Hasher as _;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration as RealTime, Instant, SystemTime};
 
-use thiserror::Error;
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
+use xoff_network::parts::kept::NotKept;
 use xoff_network::scenario::Scenario;
-use xoff_network::{Endpoints, Observer, ObserverError, Run};
+use xoff_network::{Endpoints, Run, SimulationError};
 use xoff_sim::time::{Duration, Time};
 
-use crate::whole_file;
+pub mod file;
+pub mod parts;
+
+use file::{Head, Kind, Unusable};
 
 /// Name of the folder of all checkpoints, in the folder of results.
 pub const FOLDER: &str = ".checkpoints";
-/// `XOFFCKP` and the version of the layout of a file.
-const MAGIC: [u8; 8] = *b"XOFFCKP1";
-/// Magic, program, content, time, bytes of the state, checksum.
-const HEADER: usize = 6 * 8;
 /// A run has no checkpoint before this real time has passed: repeating it costs no more.
 const FIRST: RealTime = RealTime::from_millis(500);
 /// Part of the real time of a run that its checkpoints may take.
@@ -77,13 +78,48 @@ impl std::str::FromStr for Every {
     }
 }
 
-/// Converts the state of a run to bytes.
+impl Every {
+    /// The first multiple of an interval behind a time.
+    fn next(self, now: Time) -> Time {
+        match self {
+            Self::Interval(interval) => {
+                Time::ZERO + interval * (now.as_ps() / interval.as_ps() + 1)
+            }
+            Self::Auto | Self::Off => Time::ZERO,
+        }
+    }
+}
+
+/// The checkpoint from which a run is to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// The last one.
+    Newest,
+    /// The last one at this time or before.
+    Until(Duration),
+}
+
+impl std::str::FromStr for Resume {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "newest" => Ok(Self::Newest),
+            _ => text
+                .parse()
+                .map(Self::Until)
+                .map_err(|_| format!("'{text}': expected newest, or a simulated time such as 1ms")),
+        }
+    }
+}
+
+/// Converts the state of a run to bytes: of one that is divided, that of its nodes here and what was measured.
 ///
 /// # Errors
 ///
 /// Part of the state cannot be saved: TCP, or a NIC of one's own whose device does not say that it can be.
 pub fn save(run: &Run) -> Result<Vec<u8>, postcard::Error> {
-    postcard::to_stdvec(run).map(|bytes| lz4_flex::compress_prepend_size(&bytes))
+    postcard::to_stdvec(run).map(|bytes| compressed(&bytes))
 }
 
 /// Restores the state that [`save`] returned, with the kinds of hosts of the program.
@@ -92,25 +128,63 @@ pub fn save(run: &Run) -> Result<Vec<u8>, postcard::Error> {
 ///
 /// The bytes are not a state that this program saved, or it is of NICs that the program does not have.
 pub fn restore(bytes: &[u8], endpoints: &Endpoints) -> Result<Run, String> {
-    let bytes = lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())?;
+    let bytes = decompressed(bytes)?;
     let mut run: Run = postcard::from_bytes(&bytes).map_err(|error| error.to_string())?;
     let attached = run.attach(endpoints);
     attached.map_err(|error| error.to_string())?;
     Ok(run)
 }
 
-/// Why a file is not a checkpoint that can be used.
-#[derive(Debug, Error)]
-pub enum Unusable {
-    /// The file cannot be read.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-    /// It was written by another program.
-    #[error("written by another build of xoff")]
-    Program,
-    /// It is something else, cut or changed.
-    #[error("damaged: {0}")]
-    Damaged(String),
+fn compressed(bytes: &[u8]) -> Vec<u8> {
+    lz4_flex::compress_prepend_size(bytes)
+}
+
+fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    lz4_flex::decompress_size_prepended(bytes).map_err(|error| error.to_string())
+}
+
+/// A checkpoint that is to be read, by one rank or all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chosen {
+    path: PathBuf,
+    head: Head,
+}
+
+impl Chosen {
+    /// Its run, whole, whoever wrote it.
+    ///
+    /// # Errors
+    ///
+    /// It is of another program, damaged, or lacks a part.
+    pub fn read(&self, endpoints: &Endpoints) -> Result<Run, Unusable> {
+        let (kind, state, _) = file::read(&self.path, self.head)?;
+        let mut run = match kind {
+            Kind::Whole => restore(&state, endpoints).map_err(Unusable::Damaged)?,
+            Kind::List => parts::restore(&self.path, self.head, &state, endpoints)?,
+            Kind::Part => return Err(Unusable::Damaged("a part, and no list of parts".into())),
+        };
+        // The run that wrote it may have had a capture.
+        for (node, port) in run.simulation.all_ports() {
+            run.simulation.network_mut().tap(node, port, false);
+        }
+        Ok(run)
+    }
+
+    /// The same for `--resume`, whose error says what would be right.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn resume(&self, endpoints: &Endpoints) -> anyhow::Result<Run> {
+        match self.read(endpoints) {
+            Ok(run) => Ok(run),
+            Err(why) => bail!(
+                "--resume: {}: {why}; --resume=TIME with a time before {} goes on from an earlier one",
+                self.path.display(),
+                self.head.time.since_start()
+            ),
+        }
+    }
 }
 
 /// The checkpoints of one run.
@@ -118,6 +192,7 @@ pub enum Unusable {
 pub struct Checkpoints {
     all: PathBuf,
     folder: PathBuf,
+    scenario: String,
     content: u64,
     program: OnceCell<u64>,
     every: Every,
@@ -147,6 +222,7 @@ impl Checkpoints {
         Self {
             folder: all.join(format!("{content:016x}")),
             all,
+            scenario: scenario.name.clone(),
             content,
             program: OnceCell::new(),
             every,
@@ -157,10 +233,7 @@ impl Checkpoints {
             last: now,
             spent: RealTime::ZERO,
             last_cost: RealTime::ZERO,
-            next: match every {
-                Every::Interval(interval) => Time::ZERO + interval,
-                Every::Auto | Every::Off => Time::ZERO,
-            },
+            next: every.next(Time::ZERO),
             given_up: every == Every::Off,
         }
     }
@@ -168,6 +241,11 @@ impl Checkpoints {
     /// Real time that was spent on taking checkpoints.
     pub const fn spent(&self) -> RealTime {
         self.spent
+    }
+
+    /// The run goes on from the checkpoint at this time.
+    pub fn go_on(&mut self, now: Time) {
+        self.next = self.every.next(now);
     }
 
     /// Whether a checkpoint was taken in this run.
@@ -196,10 +274,10 @@ impl Checkpoints {
     fn is_due(&mut self, now: Time) -> bool {
         match self.every {
             Every::Off => false,
-            Every::Interval(interval) => {
+            Every::Interval(_) => {
                 let due = now >= self.next;
                 if due {
-                    self.next = Time::ZERO + interval * (now.as_ps() / interval.as_ps() + 1);
+                    self.next = self.every.next(now);
                 }
                 due
             }
@@ -211,63 +289,107 @@ impl Checkpoints {
         }
     }
 
-    fn take(&mut self, run: &Run) -> Option<String> {
+    /// Takes a checkpoint if one is due. What goes wrong is told, and the run goes on without.
+    ///
+    /// # Errors
+    ///
+    /// Another rank is gone.
+    pub fn look(&mut self, run: &mut Run) -> Result<(), SimulationError> {
+        if !self.given_up && self.is_due(run.now()) {
+            remark(self.take(run)?);
+        }
+        Ok(())
+    }
+
+    /// Takes one of the end if there are any.
+    ///
+    /// # Errors
+    ///
+    /// As [`look`](Self::look).
+    pub fn end(&mut self, run: &mut Run) -> Result<(), SimulationError> {
+        let any = !self.written.is_empty() && self.adopted < run.now();
+        if run.has_ended() && !self.given_up && any {
+            remark(self.take(run)?);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, run: &mut Run) -> Result<Option<String>, SimulationError> {
         let began = Instant::now();
         if self.written.is_empty()
             && let Err(error) = self.adopt()
         {
-            return self.give_up(&error);
+            return Ok(self.give_up(&self.at_folder(&error)));
         }
         if self.every == Every::Auto && self.adopted >= run.now() {
             // The earlier run wrote as many as are wanted.
             self.last = began;
-            return None;
+            return Ok(None);
         }
-        let problem = match save(run) {
-            Ok(bytes) => match self.write(run.now(), &bytes) {
+        let written = match run.simulation.parts() {
+            1 => self.write(run),
+            _ => {
+                let (path, head) = (self.file(run.now()), self.head(run.now()));
+                parts::write(&path, head, run, &self.scenario)?
+            }
+        };
+        let problem = match written {
+            Ok(bytes) => match self.add(run.now(), bytes) {
                 Ok(()) => None,
-                Err(error) => self.give_up(&error),
+                Err(error) => self.give_up(&self.at_folder(&error)),
             },
+            Err(NotKept::Failed(why)) => self.give_up(&why),
             // A NIC of one's own, or TCP: docs/own-nic.md and docs/scenarios.md say so.
-            Err(_) if self.every == Every::Auto => {
+            Err(NotKept::Unsaved(_)) if self.every == Every::Auto => {
                 self.given_up = true;
                 None
             }
-            Err(error) => {
-                let why = run
-                    .simulation
-                    .unsaved()
-                    .map_or(error.to_string(), |why| why.to_string());
-                Some(format!("--checkpoints: there are none: {why}"))
-            }
+            Err(NotKept::Unsaved(why)) => Some(format!("--checkpoints: there are none: {why}")),
         };
         self.given_up |= problem.is_some();
         self.last = Instant::now();
         self.last_cost = self.last - began;
         self.spent += self.last_cost;
-        problem
+        Ok(problem)
     }
 
-    fn give_up(&mut self, error: &io::Error) -> Option<String> {
+    fn at_folder(&self, error: &io::Error) -> String {
+        format!("{}: {error}", self.folder.display())
+    }
+
+    fn give_up(&mut self, why: &str) -> Option<String> {
         self.given_up = true;
-        let folder = self.folder.display();
-        Some(format!(
-            "{folder}: {error}: this run keeps no more checkpoints"
-        ))
+        Some(format!("{why}: this run keeps no more checkpoints"))
     }
 
-    fn write(&mut self, now: Time, state: &[u8]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(HEADER + state.len());
-        bytes.extend(MAGIC);
-        let sum = XxHash3_64::oneshot(state);
-        let length = state.len() as u64;
-        for word in [self.program(), self.content, now.as_ps(), length, sum] {
-            bytes.extend(word.to_le_bytes());
+    fn head(&self, time: Time) -> Head {
+        Head {
+            program: self.program(),
+            content: self.content,
+            time,
         }
-        bytes.extend(state);
-        whole_file::write(&self.file(now), &bytes)?;
+    }
+
+    /// Writes the checkpoint of a run in one part. Returns its bytes.
+    fn write(&self, run: &Run) -> Result<u64, NotKept> {
+        let now = run.now();
+        let state = save(run).map_err(|error| {
+            let why = run.simulation.unsaved();
+            NotKept::Unsaved(why.map_or(error.to_string(), |why| why.to_string()))
+        })?;
+        // Parts of an earlier run of several ranks would be of no use any more.
+        let written = parts::remove(&self.file(now))
+            .and_then(|()| file::write(&self.file(now), Kind::Whole, self.head(now), &state));
+        match written {
+            Ok((bytes, _)) => Ok(bytes),
+            Err(error) => Err(NotKept::Failed(self.at_folder(&error))),
+        }
+    }
+
+    /// Notes a checkpoint that was written, and removes some if there are too many.
+    fn add(&mut self, now: Time, bytes: u64) -> io::Result<()> {
         self.written.retain(|(time, _)| *time != now);
-        self.written.push((now, bytes.len() as u64));
+        self.written.push((now, bytes));
         self.written.sort_unstable();
         let size = |written: &[(Time, u64)]| written.iter().map(|(_, bytes)| bytes).sum::<u64>();
         while self.written.len() > MOST || self.written.len() > 2 && size(&self.written) > RUN_BYTES
@@ -291,7 +413,7 @@ impl Checkpoints {
         self.written = kept;
         self.gap *= 2;
         for time in removed {
-            fs::remove_file(self.file(time))?;
+            parts::remove(&self.file(time))?;
         }
         Ok(())
     }
@@ -304,15 +426,14 @@ impl Checkpoints {
     /// there are too many.
     fn adopt(&mut self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
+        parts::remove_unlisted(&self.folder)?;
         for (time, path) in files(&self.folder)? {
-            let mut header = [0; HEADER];
-            let read = fs::File::open(&path).and_then(|mut file| file.read_exact(&mut header));
-            match read {
-                Ok(()) if word(&header, 1) == self.program() => {
-                    self.written.push((time, fs::metadata(&path)?.len()));
+            match file::program(&path) {
+                Ok(program) if program == self.program() => {
+                    self.written.push((time, parts::size(&path)?));
                     self.adopted = time;
                 }
-                _ => fs::remove_file(path)?,
+                _ => parts::remove(&path)?,
             }
         }
         let mut others = Vec::new();
@@ -323,9 +444,8 @@ impl Checkpoints {
             }
             let (mut bytes, mut used) = (0, SystemTime::UNIX_EPOCH);
             for (_, file) in files(&path)? {
-                let about = fs::metadata(file)?;
-                bytes += about.len();
-                used = used.max(about.modified()?);
+                bytes += parts::size(&file)?;
+                used = used.max(fs::metadata(file)?.modified()?);
             }
             others.push((used, bytes, path));
         }
@@ -337,7 +457,7 @@ impl Checkpoints {
             }
             bytes -= of_run;
             for (_, file) in files(&path)? {
-                fs::remove_file(file)?;
+                parts::remove(&file)?;
             }
             // Stays if there is something else in it.
             let _ = fs::remove_dir(path);
@@ -362,7 +482,11 @@ impl Checkpoints {
         let mut of_others = 0;
         let mut state = None;
         for (time, path) in found.into_iter().rev() {
-            match self.read(time, &path, endpoints) {
+            let chosen = Chosen {
+                head: self.head(time),
+                path: path.clone(),
+            };
+            match chosen.read(endpoints) {
                 Ok(read) => {
                     state = Some(read);
                     break;
@@ -380,46 +504,42 @@ impl Checkpoints {
         (state, remarks)
     }
 
-    fn read(&self, time: Time, path: &Path, endpoints: &Endpoints) -> Result<Run, Unusable> {
-        let bytes = fs::read(path)?;
-        let wrong = |what: &str| Unusable::Damaged(what.into());
-        let (header, state) = bytes
-            .split_at_checked(HEADER)
-            .filter(|(header, _)| header.starts_with(&MAGIC))
-            .ok_or_else(|| wrong("no checkpoint"))?;
-        let word = |at| word(header, at);
-        if word(1) != self.program() {
-            return Err(Unusable::Program);
+    /// The checkpoint from which a run is to go on, by its name. It may be damaged.
+    ///
+    /// # Errors
+    ///
+    /// There is none that this program wrote.
+    pub fn choose(&self, resume: Resume) -> anyhow::Result<Chosen> {
+        let folder = self.folder.display();
+        let found = files(&self.folder).map_err(|error| anyhow::anyhow!("{folder}: {error}"))?;
+        let number = found.len();
+        let of_program = |(_, path): &(Time, PathBuf)| {
+            file::program(path).is_ok_and(|program| program == self.program())
+        };
+        let own: Vec<(Time, PathBuf)> = found.into_iter().filter(of_program).collect();
+        let until = match resume {
+            Resume::Newest => Time::MAX,
+            Resume::Until(time) => Time::ZERO + time,
+        };
+        match (own.iter().rfind(|(time, _)| *time <= until), own.first()) {
+            (Some((time, path)), _) => Ok(Chosen {
+                path: path.clone(),
+                head: self.head(*time),
+            }),
+            (None, Some((first, _))) => bail!(
+                "--resume: the first checkpoint in {folder} is at {}, after {}",
+                first.since_start(),
+                until.since_start()
+            ),
+            (None, None) if number > 0 => bail!(
+                "--resume: the {number} checkpoints in {folder} were written by another build of xoff; run without \
+                 --resume"
+            ),
+            (None, None) => bail!(
+                "--resume: no checkpoint of this scenario with these settings in {folder}: run without --resume; \
+                 --checkpoints says when a run takes one, --out where it is"
+            ),
         }
-        if (word(2), word(3)) != (self.content, time.as_ps()) {
-            return Err(wrong("it has another name than when it was written"));
-        }
-        if word(4) != state.len() as u64 {
-            return Err(wrong("it was cut or added to"));
-        }
-        if word(5) != XxHash3_64::oneshot(state) {
-            return Err(wrong("its checksum does not match"));
-        }
-        restore(state, endpoints).map_err(Unusable::Damaged)
-    }
-}
-
-/// Takes a checkpoint when one is due, and one of the end if there are any. What goes wrong is told, and the run goes on
-/// without.
-impl Observer for Checkpoints {
-    fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
-        if !self.given_up && self.is_due(run.now()) {
-            remark(self.take(run));
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, run: &Run) -> Result<(), ObserverError> {
-        let any = !self.written.is_empty() && self.adopted < run.now();
-        if run.has_ended() && !self.given_up && any {
-            remark(self.take(run));
-        }
-        Ok(())
     }
 }
 
@@ -428,12 +548,6 @@ pub fn remark(text: Option<String>) {
     if let Some(text) = text {
         anstream::eprintln!("xoff: {text}");
     }
-}
-
-/// The word at a place of a header.
-fn word(header: &[u8], at: usize) -> u64 {
-    let word: [u8; 8] = header[8 * at..8 * at + 8].try_into().expect("eight bytes");
-    u64::from_le_bytes(word)
 }
 
 fn nanos(time: SystemTime) -> u128 {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use xoff_network::plan::Plan;
 use xoff_network::scenario::{NicKind, Scenario};
-use xoff_network::{Endpoints, WaveWindow};
+use xoff_network::{Endpoints, Run, WaveWindow};
 use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
 use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
@@ -17,7 +17,7 @@ use xoff_waves::results::{
 };
 
 use super::arguments::{RunArgs, SweepArg, WavesArg};
-use super::checkpoint::Every;
+use super::checkpoint::{Checkpoints, Every, Resume};
 use super::execute::{self, RunOptions};
 use super::monitors::broken_by_design;
 use super::outside::PeerOptions;
@@ -117,7 +117,7 @@ fn plan(
         let folder = arguments.out.join(&name);
         let mut options = options(arguments, endpoints, &scenario, words, &folder, streams)?;
         options.which = (number > 1).then(|| format!("run {} of {number}", index + 1));
-        divide(arguments, &mut options, ranks)?;
+        divide(&mut options, ranks)?;
         execute::check(&scenario, &options)?;
         if title.is_empty() {
             title.clone_from(&scenario.title);
@@ -134,7 +134,7 @@ fn plan(
 }
 
 /// Divides a run among ranks, if there are several.
-fn divide(arguments: &RunArgs, options: &mut RunOptions, ranks: &Ranks) -> anyhow::Result<()> {
+fn divide(options: &mut RunOptions, ranks: &Ranks) -> anyhow::Result<()> {
     let Some(way) = ranks.way() else {
         return Ok(());
     };
@@ -146,10 +146,6 @@ fn divide(arguments: &RunArgs, options: &mut RunOptions, ranks: &Ranks) -> anyho
             !options.waves.is_empty() || options.fabric.is_some(),
         ),
         ("--wave-when", options.trigger.is_some()),
-        (
-            "--checkpoints",
-            matches!(arguments.checkpoints, Every::Interval(_)),
-        ),
     ];
     if let Some((option, _)) = not_yet.into_iter().find(|(_, wanted)| *wanted) {
         bail!(
@@ -158,13 +154,31 @@ fn divide(arguments: &RunArgs, options: &mut RunOptions, ranks: &Ranks) -> anyho
     }
     // Each rank is a thread already.
     options.threads = options.threads.or(Some(1));
-    options.checkpoints = None;
     options.way = Some(way);
     Ok(())
 }
 
+/// The run at the checkpoint of `--resume`, in each rank. The leading one chooses it.
+fn resumed(
+    resume: Option<Resume>,
+    scenario: &Scenario,
+    options: &RunOptions,
+    ranks: &Ranks,
+) -> anyhow::Result<Option<Run>> {
+    let (Some(resume), Some((out, every))) = (resume, &options.checkpoints) else {
+        return Ok(None);
+    };
+    let checkpoints = Checkpoints::new(out, scenario, options.no_skip, *every);
+    let chosen = ranks.leads().then(|| checkpoints.choose(resume));
+    let chosen = ranks.agree(chosen.transpose())?;
+    let chosen = ranks.of_leader(chosen)?;
+    let run = chosen.map(|chosen| chosen.resume(&options.endpoints));
+    ranks.agree(run.transpose())
+}
+
 /// Has parts of the networks of runs, one after the other, as long as the leading rank begins another one.
 fn obey(
+    mut checkpoint: Option<Run>,
     runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
     ranks: &Ranks,
 ) -> anyhow::Result<Outcome> {
@@ -172,7 +186,7 @@ fn obey(
     while ranks.begin(false)?
         && let Some((scenario, _, _, options)) = runs.next()
     {
-        execute::obey(&scenario, &options)?;
+        execute::obey(checkpoint.take(), &scenario, &options)?;
     }
     Ok(Outcome::Held)
 }
@@ -195,8 +209,12 @@ pub fn run(
         folder: of_scenario,
         runs,
     } = ranks.agree(plan(arguments, endpoints, ranks, streams))?;
+    let mut checkpoint = match &runs[..] {
+        [(scenario, _, _, options)] => resumed(arguments.resume, scenario, options, ranks)?,
+        _ => None,
+    };
     if !ranks.leads() {
-        return obey(runs, ranks);
+        return obey(checkpoint, runs, ranks);
     }
     let mut points = Vec::new();
     for (scenario, name, values, options) in runs {
@@ -204,20 +222,21 @@ pub fn run(
         let folder = OutDir::create(&arguments.out, &name)?;
         let files = files(&scenario, &options);
         folder.begin(&scenario.name, &files)?;
-        let (mut report, triggered) = match execute::run_triggered(&scenario, &options) {
-            Ok(ran) => ran,
-            Err(error) => {
-                let failed = Summary {
-                    scenario: scenario.name.clone(),
-                    state: State::Failed,
-                    files,
-                    ..Summary::default()
-                };
-                // The reason why the run failed is more important than an error of writing this.
-                let _ = folder.write_summary(&failed);
-                return Err(error);
-            }
-        };
+        let (mut report, triggered) =
+            match execute::run_from(checkpoint.take(), &scenario, &options) {
+                Ok(ran) => ran,
+                Err(error) => {
+                    let failed = Summary {
+                        scenario: scenario.name.clone(),
+                        state: State::Failed,
+                        files,
+                        ..Summary::default()
+                    };
+                    // The reason why the run failed is more important than an error of writing this.
+                    let _ = folder.write_summary(&failed);
+                    return Err(error);
+                }
+            };
         if let (Some(edge), Some(condition)) = (triggered, &arguments.wave_when) {
             let at = edge.since_start();
             writeln!(
@@ -483,6 +502,9 @@ fn options(
     let wanted = !waves.is_empty() || trigger.is_some() || !network.is_empty();
     let fabric =
         (wanted && !is_host(FABRIC)).then(|| (folder.join(FABRIC).with_extension("fst"), network));
+    if arguments.resume.is_some() && arguments.checkpoints == Every::Off {
+        bail!("--resume: with --checkpoints off none is read");
+    }
     let checkpoints = match arguments.checkpoints {
         // A sweep is many runs, few of which are looked at again.
         Every::Auto if !arguments.sweep.is_empty() => Every::Off,

@@ -21,7 +21,7 @@ use xoff_waves::fabric::{FabricWaves, FabricWindow};
 use xoff_waves::layout::Marker;
 use xoff_waves::report::Report;
 
-use super::checkpoint::{Checkpoints, Every, remark};
+use super::checkpoint::{self, Checkpoints, Every, remark};
 use super::monitors::Monitors;
 use super::outside::{self, Peer, PeerOptions};
 use super::trigger::Trigger;
@@ -101,36 +101,43 @@ impl RunOptions {
 /// Returns an error for an inconsistent scenario, a failing RTL assertion, a file that cannot be written, and an
 /// expectation of a metric that does not exist.
 pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
-    run_triggered(scenario, options).map(|(report, _)| report)
+    run_from(None, scenario, options).map(|(report, _)| report)
 }
 
-/// Like [`run`]; also returns the clock edge at which the condition of the trigger held first.
+/// Like [`run`], from a checkpoint on if there is one; also returns the clock edge at which the condition of the trigger
+/// held first.
 ///
 /// # Errors
 ///
 /// As [`run`].
-pub fn run_triggered(
+pub fn run_from(
+    checkpoint: Option<Run>,
     scenario: &Scenario,
     options: &RunOptions,
 ) -> anyhow::Result<(Report, Option<Time>)> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
         .build()?;
-    pool.install(|| run_here(scenario, options))
+    pool.install(|| run_here(checkpoint, scenario, options))
 }
 
-/// Runs a part of a network as the leading rank orders, and neither writes nor returns anything.
+/// Runs a part of a network as the leading rank orders, from a checkpoint on if there is one. Writes nothing but its part
+/// of checkpoints.
 ///
 /// # Errors
 ///
 /// What can go wrong in [`run`] before anything is written.
-pub fn obey(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
+pub fn obey(
+    checkpoint: Option<Run>,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> anyhow::Result<()> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.unwrap_or(0))
         .build()?;
     pool.install(|| {
-        let run = options.start(scenario, None)?;
-        Ok(run.simulation.obey()?)
+        let run = options.start(checkpoint, scenario, None)?;
+        Ok(run.simulation.obey(checkpoint::parts::keep)?)
     })
 }
 
@@ -166,14 +173,14 @@ fn jump(checkpoints: &Checkpoints, from: Time, to: Time, endpoints: &Endpoints) 
     for text in remarks {
         remark(Some(text));
     }
-    let mut run = run?;
+    let run = run?;
+    told(&run);
+    Some(run)
+}
+
+fn told(run: &Run) {
     let skipped = run.now().since_start();
     remark(Some(format!("goes on from a checkpoint at {skipped}")));
-    // The run that wrote it may have had a capture.
-    for (node, port) in run.simulation.all_ports() {
-        run.simulation.network_mut().tap(node, port, false);
-    }
-    Some(run)
 }
 
 /// Shows how far a run is, and what is found on the way.
@@ -241,7 +248,7 @@ impl Observer for HowFar {
     }
 }
 
-/// Whoever watches a run, in the order in which they see it.
+/// Whoever watches a run, in the order in which they see it. Checkpoints come apart: to take one, all ranks have to.
 struct Observers {
     how_far: HowFar,
     checkpoints: Option<Checkpoints>,
@@ -259,7 +266,6 @@ impl Observers {
         }
         let how_far = Some(&mut self.how_far as &mut dyn Observer);
         let others = [
-            some(&mut self.checkpoints),
             some(&mut self.fabric),
             some(&mut self.capture),
             some(&mut self.monitors),
@@ -302,13 +308,19 @@ impl RunOptions {
         }
     }
 
-    /// A run at time zero, or at a checkpoint before the first waves.
-    fn start(&self, scenario: &Scenario, checkpoints: Option<&Checkpoints>) -> anyhow::Result<Run> {
+    /// A run at a checkpoint: this one, or the last before the first waves. Without one, at time zero.
+    fn start(
+        &self,
+        checkpoint: Option<Run>,
+        scenario: &Scenario,
+        checkpoints: Option<&Checkpoints>,
+    ) -> anyhow::Result<Run> {
         let trigger = (self.trigger.as_ref()).map(|trigger| trigger.window(trigger.from).from);
         let begin = self.windows().from().into_iter().chain(trigger).min();
-        let jumped = match (checkpoints, begin) {
+        let jumped = match (checkpoint, checkpoints, begin) {
+            (Some(run), ..) => Some(run),
             // Captures and monitors begin at the start.
-            (Some(checkpoints), Some(begin)) if !self.observed() => {
+            (None, Some(checkpoints), Some(begin)) if !self.observed() => {
                 jump(checkpoints, Time::ZERO, begin, &self.endpoints)
             }
             _ => None,
@@ -352,13 +364,21 @@ impl RunOptions {
     }
 }
 
-fn run_here(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<(Report, Option<Time>)> {
+fn run_here(
+    checkpoint: Option<Run>,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> anyhow::Result<(Report, Option<Time>)> {
     // The summary has the scenario as it was written.
     let settings = serde_json::to_value(scenario)?;
-    let checkpoints = (options.checkpoints.as_ref())
+    let mut checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
     outside::check(scenario, options.peer.as_ref())?;
-    let mut run = options.start(scenario, checkpoints.as_ref())?;
+    if let (Some(checkpoints), Some(run)) = (&mut checkpoints, &checkpoint) {
+        told(run);
+        checkpoints.go_on(run.now());
+    }
+    let mut run = options.start(checkpoint, scenario, checkpoints.as_ref())?;
     let whole = scenario.expanded()?;
     let scenario = &*whole;
     let how_far = HowFar::new(scenario, options.progress, options.which.as_deref());
@@ -440,6 +460,9 @@ fn watch(
         let Some(stop) = stop else {
             break;
         };
+        if let Some(checkpoints) = &mut observers.checkpoints {
+            checkpoints.look(run)?;
+        }
         let until = run
             .step_to(stop, &mut observers.all())
             .map_err(anyhow::Error::from_boxed)?;
@@ -456,6 +479,9 @@ fn watch(
                 *run = later;
             }
         }
+    }
+    if let Some(checkpoints) = &mut observers.checkpoints {
+        checkpoints.end(run)?;
     }
     for observer in observers.all() {
         observer.end(run).map_err(anyhow::Error::from_boxed)?;

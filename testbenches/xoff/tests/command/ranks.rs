@@ -1,6 +1,8 @@
 //! Runs of several ranks, each a thread here: `tools/ranks.py` has them as processes, with MPI.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use xoff::Outcome;
@@ -19,9 +21,10 @@ fn ranks(arguments: &[&[&str]]) -> Vec<(Result<Outcome, String>, String)> {
             false => [arguments, &["--threads", "1"]].concat(),
         };
         let Said { outcome, out, err } = run_on(&crate::program(), &ranks, &arguments, None, false);
-        let outcome = outcome.map_err(|error| {
-            let agreed = error.downcast::<Agreed>().expect("all ranks agree");
-            agreed.said.unwrap_or_default()
+        let outcome = outcome.map_err(|error| match error.downcast::<Agreed>() {
+            Ok(agreed) => agreed.said.unwrap_or_default(),
+            // One alone has nobody to agree with.
+            Err(error) => error.to_string(),
         });
         (outcome, out + &err)
     })
@@ -101,8 +104,12 @@ fn what_is_wrong_is_said_by_one_rank() {
         said(&waves, &waves),
         "--waves: not in a run of 2 ranks: one rank comes to the same result, and has it"
     );
-    let every = ["run", "pair", "--checkpoints", "1ms"];
-    assert!(said(&every, &every).starts_with("--checkpoints: not in a run of 2 ranks"));
+    let resume = ["run", "pair", "--resume", "--out", "none"];
+    assert!(
+        said(&resume, &resume).starts_with("--resume: no checkpoint of this scenario"),
+        "{}",
+        said(&resume, &resume)
+    );
     let input = ["run", "-"];
     assert!(said(&input, &input).starts_with("-: all ranks read the scenario"));
     let model = ["run", "pair", "--set", "host.nic=model"];
@@ -127,4 +134,247 @@ fn a_program_without_mpi_refuses_to_be_one_of_several_ranks() {
         said.starts_with("xoff: OMPI_COMM_WORLD_SIZE=4: started as one of 4 ranks"),
         "{said}"
     );
+}
+
+/// The files of results by name, without what tells of the run itself.
+fn results(folder: &Path) -> BTreeMap<String, String> {
+    let mut results = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name == "summary.json" {
+            let mut summary: serde_json::Value =
+                serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+            assert_eq!(summary["state"], "finished");
+            for of_the_run in ["wall_s", "exchange"] {
+                summary.as_object_mut().unwrap().remove(of_the_run);
+            }
+            results.insert(name, summary.to_string());
+        } else if name.ends_with(".csv") {
+            results.insert(name, fs::read_to_string(&path).unwrap());
+        }
+    }
+    assert!(results.len() > 3, "{:?}", results.keys());
+    results
+}
+
+/// A folder of results, with what is run there.
+struct Runs<'a> {
+    out: tempfile::TempDir,
+    scenario: &'a str,
+    arguments: &'a [&'a str],
+}
+
+impl<'a> Runs<'a> {
+    fn of(scenario: &'a str, arguments: &'a [&'a str]) -> Self {
+        Self {
+            out: tempfile::tempdir().unwrap(),
+            scenario,
+            arguments,
+        }
+    }
+
+    /// Runs it in so many ranks. Returns what the first came to and all said.
+    fn run(&self, number: usize, more: &[&str]) -> (Result<Outcome, String>, String) {
+        let out = self.out.path().to_str().unwrap();
+        let all = [
+            &["run", self.scenario],
+            self.arguments,
+            &["--out", out],
+            more,
+        ]
+        .concat();
+        let said = ranks(&vec![&all[..]; number]);
+        (
+            said[0].0.clone(),
+            said.into_iter().map(|(_, said)| said).collect(),
+        )
+    }
+
+    fn results(&self) -> BTreeMap<String, String> {
+        results(&self.out.path().join(self.scenario))
+    }
+
+    /// The checkpoints, by time.
+    fn lists(&self) -> Vec<PathBuf> {
+        let all = self.out.path().join(".checkpoints");
+        let folder = fs::read_dir(all).unwrap().next().unwrap().unwrap().path();
+        let files = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().path());
+        let mut lists: Vec<PathBuf> = files
+            .filter(|path| path.extension().unwrap() == "ckpt")
+            .collect();
+        lists.sort();
+        lists
+    }
+}
+
+/// How many windows ranks have run together, as they say.
+fn windows(said: &str) -> Option<u64> {
+    let (_, exchanged) = said.split_once(" ranks, ")?;
+    let (windows, _) = exchanged.split_once(" windows")?;
+    windows.replace(',', "").parse().ok()
+}
+
+/// Stages, an audit and model NICs; RTL NICs. What a run came to that was never stopped, ranks come to that go on from a
+/// checkpoint, whatever their number and that of those that wrote it.
+#[test]
+fn any_number_of_ranks_goes_on_from_a_checkpoint() {
+    let model = ["--set", "variant=healthy"];
+    let rtl = [
+        "--set",
+        "duration=120 us",
+        "--set",
+        "flows.bulk.message=8 KiB",
+    ];
+    for (scenario, arguments, every, at) in [
+        ("onboarding", &model[..], "100us", "250us"),
+        ("pair", &rtl[..], "50us", "60us"),
+    ] {
+        let runs = Runs::of(scenario, arguments);
+        let held = Ok(Outcome::Held);
+        assert_eq!(runs.run(1, &["--checkpoints", "off"]).0, held);
+        let whole = runs.results();
+        for wrote in [4, 1] {
+            let runs = Runs::of(scenario, arguments);
+            let every = ["--checkpoints", every];
+            let (came, said) = runs.run(wrote, &every);
+            assert_eq!(came, held, "{scenario}");
+            let all = windows(&said).unwrap_or(u64::MAX);
+            assert_eq!(
+                runs.results(),
+                whole,
+                "{scenario}, {wrote} ranks with checkpoints"
+            );
+            let lists = runs.lists();
+            assert!(lists.len() > 2, "{lists:?}");
+            for list in &lists {
+                let parts = fs::read_dir(list.with_extension("parts")).map_or(0, Iterator::count);
+                assert_eq!(
+                    parts,
+                    if wrote == 1 { 0 } else { wrote },
+                    "{}",
+                    list.display()
+                );
+            }
+            let resume = format!("--resume={at}");
+            for goes_on in [4, 2, 1] {
+                let (came, said) = runs.run(goes_on, &[&resume]);
+                assert_eq!(came, held);
+                assert_eq!(
+                    runs.results(),
+                    whole,
+                    "{scenario}, {goes_on} of {wrote} ranks"
+                );
+                let part = windows(&said);
+                assert!(part.is_none_or(|part| part < all), "{said}");
+            }
+        }
+    }
+}
+
+/// A rank that has died leaves a checkpoint without a list, which is none.
+#[test]
+fn a_checkpoint_is_complete_or_not_there() {
+    let runs = Runs::of(
+        "pair",
+        &["--set", "duration=120us", "--set", "host.nic=model"],
+    );
+    let (came, all) = runs.run(2, &["--checkpoints", "30us"]);
+    came.unwrap();
+    let whole = runs.results();
+    let lists = runs.lists();
+    for list in &lists[2..] {
+        fs::remove_file(list).unwrap();
+    }
+    let (_, said) = runs.run(2, &["--resume", "--checkpoints", "30us"]);
+    assert!(windows(&said) < windows(&all), "{said}");
+    assert_eq!(runs.results(), whole);
+    assert_eq!(runs.lists(), lists);
+    // Parts without a list are removed when the next run takes a checkpoint.
+    fs::remove_file(&lists[1]).unwrap();
+    runs.run(2, &["--checkpoints", "100us"]).0.unwrap();
+    assert!(!lists[1].with_extension("parts").exists());
+    assert!(lists[0].with_extension("parts").exists());
+}
+
+/// What is wrong with a checkpoint is named, and what would be right.
+#[test]
+fn checkpoints_that_cannot_be_used_are_refused() {
+    let runs = Runs::of(
+        "pair",
+        &["--set", "duration=120us", "--set", "host.nic=model"],
+    );
+    runs.run(2, &["--checkpoints", "40us"]).0.unwrap();
+    let lists = runs.lists();
+    let [first, second] = [&lists[0], &lists[1]];
+    let part = |list: &Path, name: &str| list.with_extension("parts").join(name);
+    let damaged = part(second, "1-of-2.part");
+    let refused = |number, says: &[&str]| {
+        let said = runs.run(number, &["--resume=90us"]).0.unwrap_err();
+        let path = second.display().to_string();
+        for says in [&[&path[..], "--resume=TIME with a time before 8"], says].concat() {
+            assert!(said.contains(says), "{said}\ndoes not say {says}");
+        }
+    };
+    let right = fs::read(&damaged).unwrap();
+    let name = damaged.display().to_string();
+    fs::remove_file(&damaged).unwrap();
+    refused(2, &["part 1 of 2", &name, "is not there"]);
+    refused(1, &["part 1 of 2", &name, "is not there"]);
+    fs::write(&damaged, &right[..right.len() - 1]).unwrap();
+    refused(2, &["part 1 of 2", &name, "it was cut or added to"]);
+    fs::write(&damaged, &right[..20]).unwrap();
+    refused(2, &[&name, "no checkpoint"]);
+    fs::copy(part(first, "1-of-2.part"), &damaged).unwrap();
+    refused(2, &[&name, "it has another name than when it was written"]);
+    fs::copy(part(second, "0-of-2.part"), &damaged).unwrap();
+    refused(2, &[&name, "is that of another checkpoint"]);
+    let mut other_build = right.clone();
+    other_build[8] ^= 1;
+    fs::write(&damaged, &other_build).unwrap();
+    refused(2, &[&name, "written by another build of xoff"]);
+    let mut changed = right.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(&damaged, &changed).unwrap();
+    refused(2, &[&name, "its checksum does not match"]);
+    fs::write(&damaged, &right).unwrap();
+    let list = fs::read(second).unwrap();
+    fs::write(second, &list[..list.len() - 9]).unwrap();
+    refused(2, &["it was cut or added to"]);
+    // The one before is as it was, and so is this one again.
+    runs.run(2, &["--resume=50us"]).0.unwrap();
+    fs::write(second, &list).unwrap();
+    runs.run(2, &["--resume=90us"]).0.unwrap();
+    let early = runs.run(2, &["--resume=1us"]).0.unwrap_err();
+    assert!(early.contains("the first checkpoint in"), "{early}");
+    let off = runs
+        .run(2, &["--resume", "--checkpoints", "off"])
+        .0
+        .unwrap_err();
+    assert_eq!(off, "--resume: with --checkpoints off none is read");
+    for list in &lists {
+        let mut other_build = fs::read(list).unwrap();
+        other_build[8] ^= 1;
+        fs::write(list, other_build).unwrap();
+    }
+    let others = runs.run(2, &["--resume"]).0.unwrap_err();
+    assert!(
+        others.contains("were written by another build of xoff"),
+        "{others}"
+    );
+}
+
+/// A host with TCP is in no checkpoint, whichever rank has it, and the run goes on.
+#[test]
+fn a_rank_that_cannot_save_its_nodes_has_no_checkpoint() {
+    let runs = Runs::of("latency", &["--set", "duration=300us"]);
+    runs.run(2, &["--checkpoints", "100us"]).0.unwrap();
+    assert_eq!(runs.lists(), Vec::<PathBuf>::new());
+    let folder = fs::read_dir(runs.out.path().join(".checkpoints")).unwrap();
+    let left: Vec<_> = folder
+        .flat_map(|it| fs::read_dir(it.unwrap().path()).unwrap())
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
 }
