@@ -233,14 +233,21 @@ pub struct TranslationCost {
 
 /// A NIC that is evaluated clock by clock, and has waves.
 pub trait Clocked {
-    /// Cycles since the simulation started.
-    fn cycles(&self) -> u64;
+    /// Its clock.
+    fn clock(&self) -> Clock;
+
+    /// Cycles until a time. An idle NIC may not have been run until then.
+    fn cycles(&self, until: Time) -> u64 {
+        self.clock().edges_before(until)
+    }
 
     /// Cycles that were evaluated since the simulation started.
     fn cycles_evaluated(&self) -> u64;
 
     /// The period of its clock.
-    fn period(&self) -> Duration;
+    fn period(&self) -> Duration {
+        self.clock().period
+    }
 
     /// The whole name of the clock in waves. `None` if it writes none.
     fn clock_signal(&self) -> Option<String>;

@@ -771,16 +771,12 @@ impl<D: Driver> Endpoint for RtlHost<D> {
 }
 
 impl<D: Driver> Clocked for RtlHost<D> {
-    fn cycles(&self) -> u64 {
-        self.state.next.0
+    fn clock(&self) -> Clock {
+        self.config.clock
     }
 
     fn cycles_evaluated(&self) -> u64 {
         self.state.evaluated
-    }
-
-    fn period(&self) -> Duration {
-        self.config.clock.period
     }
 
     fn clock_signal(&self) -> Option<String> {

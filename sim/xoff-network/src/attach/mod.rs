@@ -646,7 +646,7 @@ impl Attached {
             counters,
             messages: *self.tool.messages(),
             duration: self.now().since_start(),
-            cycles: (nic.clocked()).map(|rtl| (rtl.cycles_evaluated(), rtl.cycles())),
+            cycles: (nic.clocked()).map(|rtl| (rtl.cycles_evaluated(), rtl.cycles(self.now()))),
         }
     }
 }

@@ -260,7 +260,8 @@ pub fn nic_cycles(simulation: &Simulation) -> (u64, u64) {
     let rtl = simulation
         .stations()
         .filter_map(|(_, station)| station.clocked());
-    let both = rtl.map(|nic| (nic.cycles(), nic.cycles_evaluated()));
+    let now = simulation.now();
+    let both = rtl.map(|nic| (nic.cycles(now), nic.cycles_evaluated()));
     both.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }
 

@@ -9,7 +9,7 @@ use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::{NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
-use xoff_sim::time::{Duration, LineRate, Time};
+use xoff_sim::time::{Clock, LineRate, Time};
 use xoff_sim::wire::Psn;
 
 use crate::endpoint::{
@@ -64,9 +64,8 @@ pub(crate) struct Seen {
 /// The clock of an RTL NIC.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct SeenClock {
-    cycles: u64,
+    clock: Clock,
     cycles_evaluated: u64,
-    period: Duration,
 }
 
 impl Seen {
@@ -78,9 +77,8 @@ impl Seen {
         let qps: BTreeSet<u16> = senders.chain(receivers).collect();
         let rate = |qp: u16| Some((qp, endpoint.rate(qp)?));
         let clock = |nic: &dyn Clocked| SeenClock {
-            cycles: nic.cycles(),
+            clock: nic.clock(),
             cycles_evaluated: nic.cycles_evaluated(),
-            period: nic.period(),
         };
         Self {
             line_rates: endpoint.line_rates(),
@@ -206,16 +204,12 @@ impl Endpoint for Seen {
 }
 
 impl Clocked for SeenClock {
-    fn cycles(&self) -> u64 {
-        self.cycles
+    fn clock(&self) -> Clock {
+        self.clock
     }
 
     fn cycles_evaluated(&self) -> u64 {
         self.cycles_evaluated
-    }
-
-    fn period(&self) -> Duration {
-        self.period
     }
 
     fn clock_signal(&self) -> Option<String> {

@@ -10,7 +10,8 @@ use crate::common::argument;
 use crate::scenario_runs::{holds, run_watched, scenario, star, summary};
 use xoff::run::checkpoint::Every;
 use xoff::run::execute::{self, RunOptions};
-use xoff_network::metrics::{Metric, Recorder, names};
+use xoff::scenario_file::Source;
+use xoff_network::metrics::{Metric, Recorder, names, nic_cycles};
 use xoff_network::scenario::{NicKind, Recovery, Scenario};
 use xoff_network::{Endpoints, Simulation};
 use xoff_sim::kernel::{Direction, Frame, PortId, Record};
@@ -343,6 +344,38 @@ fn one_digest_whatever_the_manner() {
         ] {
             assert_eq!(digest(&options), expected, "{name} {options:?}");
         }
+    }
+}
+
+/// An idle NIC is not run until now, and its clock goes on all the same: how many cycles there were does not depend on
+/// where windows end, which is elsewhere with several ranks.
+#[test]
+fn cycles_of_nics_are_counted_until_now() {
+    let source = Source {
+        name: "idle".into(),
+        origin: "idle".into(),
+        text: r#"
+            title = "a message, and then nothing"
+            duration = "1 ms"
+            hosts = [{ name = "a" }, { name = "b" }]
+            links = [{ ends = ["a", "b"] }]
+            flows = [{ name = "f", from = "a", to = "b", message = "4 KB", count = 1 }]"#
+            .into(),
+        folder: Default::default(),
+    };
+    let mut simulation = xoff_cosim::simulation(&source.read(&[]).unwrap()).unwrap();
+    for us in [3, 333, 777] {
+        simulation
+            .run_until(Time::ZERO + Duration::from_us(us))
+            .unwrap();
+        let (cycles, evaluated) = nic_cycles(&simulation);
+        // Edges of two clocks, each with a phase of its own.
+        let each = us * 1_000_000 / 5_120;
+        assert!(
+            (2 * each..=2 * each + 2).contains(&cycles),
+            "{us} us: {cycles}"
+        );
+        assert!(us == 3 || evaluated < each / 10, "{us} us: {evaluated}");
     }
 }
 

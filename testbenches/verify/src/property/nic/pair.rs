@@ -413,7 +413,8 @@ impl Pair {
 
     /// Returns how many cycles both NICs skipped.
     pub fn skipped(&self) -> u64 {
-        let of = |side| self.host(side).cycles() - self.host(side).cycles_evaluated();
+        let now = self.network.now();
+        let of = |side| self.host(side).cycles(now) - self.host(side).cycles_evaluated();
         of(0) + of(1)
     }
 
