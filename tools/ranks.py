@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs of several ranks against runs of one: `make mpi`.
 
-Each scenario runs with 1, 2 and 4 ranks: its results have to be the same to the byte, whoever ran what. Then what has
-to be refused or named is: options that runs of several ranks do not have yet, scenarios that are wrong, and a rank
-that dies. At last the commands of docs/ranks.md run as they stand there. Without RTL in the program, rows with RTL
-NICs are left out.
+Each scenario runs with 1, 2 and 4 ranks: its results have to be the same to the byte, whoever ran what. So have they
+where 4, 2 and 1 rank go on from a checkpoint of four. Then what has to be refused or named is: options that runs of
+several ranks do not have yet, scenarios that are wrong, and a rank that dies, behind which the run goes on. At last the
+commands of docs/ranks.md run as they stand there. Without RTL in the program, rows with RTL NICs are left out.
 
     tools/ranks.py --xoff target/release/xoff [ROW…]
 """
@@ -35,25 +35,31 @@ ENVIRONMENT = {
 OF_THE_RUN = ("wall_s", "exchange")
 
 
-def clos(name, nic, duration, tors, hosts, leafs, spines):
-    """A Clos network of two podsets in which each host has 8 QPs to its partner in the other podset."""
+def clos(name, nic, duration, tors, hosts, leafs, spines, xoff="", incast=0):
+    """A Clos network of two podsets in which each host has 8 QPs to its partner in the other podset. So many hosts of
+    the second podset send to the first host of the first one too, in an incast."""
     half = tors * hosts
     here, there = f"h0..{half - 1}", f"h{half}..{2 * half - 1}"
     flows = "".join(
         f'[[flows]]\nname = "{flow}"\nfrom = "{a}"\nto = "{b}"\nqps = 8\nmessage = "64 KiB"\n'
         for flow, a, b in (("there", here, there), ("back", there, here))
     )
+    if incast:
+        flows += (
+            f'[[flows]]\nname = "incast"\nfrom = "h{half}..{half + incast - 1}"\nto = "h0"\nmessage = "64 KiB"\n'
+        )
+    xoff = f'xoff = {{ static = "{xoff}" }}\n' if xoff else ""
     return (
         f'title = "{name}"\nduration = "{duration}"\n[host]\nnic = "{nic}"\n[host.dcqcn]\n[topology.clos]\n'
         f"podsets = 2\ntors = {tors}\nhosts = {hosts}\nleafs = {leafs}\nspines = {spines}\n"
-        f"[topology.switch]\n[topology.switch.ecn]\n{flows}"
+        f"[topology.switch]\n{xoff}[topology.switch.ecn]\n{flows}"
     )
 
 
-# Scenarios of this tool: the paper's network, and one of RTL NICs.
+# Scenarios of this tool: the paper's network, and one of RTL NICs, in which switches mark and pause.
 OWN = {
     "clos384": clos("384 model NICs", "model", "60 us", 24, 8, 4, 64),
-    "clos16": clos("16 RTL NICs", "rtl", "40 us", 2, 4, 2, 4),
+    "clos16": clos("16 RTL NICs", "rtl", "60 us", 2, 4, 2, 4, xoff="100 KB", incast=8),
 }
 # Rows: name, scenario, options. Faults, events, stages, patterns, monitors and captures go through the cut.
 ROWS = (
@@ -71,12 +77,30 @@ class Failed(Exception):
     """What is not as it has to be."""
 
 
-def run(xoff, ranks, arguments, folder, environment=ENVIRONMENT):
+# Rows in which ranks go on from a checkpoint: name, scenario, options, interval of checkpoints, time.
+RESUMED = (
+    ("resumed-clos384", "clos384", [], "20us", "50us"),
+    ("resumed-clos16", "clos16", [], "15us", "45us"),
+    ("resumed-onboarding", "onboarding", ["--set", "variant=healthy"], "500us", "2ms"),
+)
+# Rows of which something has to have happened, or they say little: metrics that are not 0.
+HAPPENED = {"clos16": ("ecn_marked.total", "pause_frames_rx.total"), "clos384": ("ecn_marked.total",)}
+
+
+def arguments_of(scenario, options, folder):
+    """The arguments of a scenario's run in a folder, in which its file is then."""
+    if scenario in OWN:
+        (folder / f"{scenario}.toml").write_text(OWN[scenario])
+        return [f"{scenario}.toml", *options]
+    return [scenario, "--set", "host.nic=model", *options]
+
+
+def run(xoff, ranks, arguments, folder, checkpoints="off"):
     """Runs the command with so many ranks, without mpirun if it is one."""
     launch = ["mpirun", "-n", str(ranks)] if ranks > 1 else []
-    command = [*launch, xoff, "run", *arguments, "--out", "out", "--checkpoints", "off"]
+    command = [*launch, xoff, "run", *arguments, "--out", "out", "--checkpoints", checkpoints]
     ran = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=RUN_LIMIT, check=False
+        command, cwd=folder, env=ENVIRONMENT, capture_output=True, text=True, timeout=RUN_LIMIT, check=False
     )
     # Exit code 1: an expectation failed, as they do in a part of a run.
     if ran.returncode not in (0, 1):
@@ -104,24 +128,82 @@ def compare(xoff, scenario, options, base):
     for ranks in RANKS:
         folder = base / str(ranks)
         folder.mkdir()
-        if scenario in OWN:
-            (folder / f"{scenario}.toml").write_text(OWN[scenario])
-            arguments = [f"{scenario}.toml", *options]
-        else:
-            arguments = [scenario, "--set", "host.nic=model", *options]
-        run(xoff, ranks, arguments, folder)
+        run(xoff, ranks, arguments_of(scenario, options, folder), folder)
         found, told = results(folder / "out")
         if not found:
             raise Failed(f"{scenario}: no results with {ranks} ranks")
         first = first or found
-        different = [name for name in {**first, **found} if first.get(name) != found.get(name)]
-        if different:
-            raise Failed(f"{scenario}: with {ranks} ranks other than with 1: {', '.join(different)}")
+        same(f"{scenario}: with {ranks} ranks other than with 1", first, found)
         name = next(name for name in told)
+        if scenario in OWN and ranks > 1:
+            on_page(found[name]["settings"]["title"], ranks, told[name]["exchange"])
+        nothing = [metric for metric in HAPPENED.get(scenario, ()) if not found[name]["metrics"].get(metric)]
+        if nothing:
+            raise Failed(f"{scenario}: nothing of {', '.join(nothing)}")
         lines.append(f"  {ranks} ranks: {figures(told[name])}, digest {found[name]['digest']}")
         if (told[name]["exchange"] is None) != (ranks == 1):
             raise Failed(f"{scenario}: {ranks} ranks exchanged {told[name]['exchange']}")
     return lines
+
+
+def same(what, first, other):
+    """Whether two runs have the same results."""
+    different = [name for name in {**first, **other} if first.get(name) != other.get(name)]
+    if different:
+        raise Failed(f"{what}: {', '.join(different)}")
+
+
+def resumed(xoff, scenario, options, every, until, folder):
+    """Four ranks take checkpoints; four, two and one go on from one. All come to what one comes to without a stop."""
+    arguments = arguments_of(scenario, options, folder)
+    run(xoff, 1, arguments, folder)
+    whole, _ = results(folder / "out")
+    run(xoff, 4, arguments, folder, every)
+    same(f"{scenario}: with checkpoints other than without", whole, results(folder / "out")[0])
+    lists = sorted((folder / "out/.checkpoints").glob("*/*.ckpt"))
+    parts = [part for path in lists for part in path.with_suffix(".parts").iterdir()]
+    if len(lists) < 3 or len(parts) != 4 * len(lists):
+        raise Failed(f"{scenario}: {len(lists)} checkpoints of 4 ranks have {len(parts)} parts")
+    size = sum(path.stat().st_size for path in [*lists, *parts]) / len(lists)
+    lines = [f"  {len(lists)} checkpoints of 4 parts, {size / 1e6:.1f} MB each"]
+    for ranks in (4, 2, 1):
+        ran = run(xoff, ranks, [*arguments, f"--resume={until}"], folder, "auto")
+        said = [line for line in ran.stderr.splitlines() if "goes on from a checkpoint at" in line]
+        if len(said) != 1:
+            raise Failed(f"{scenario}: {ranks} ranks went on from no checkpoint, or from several: {ran.stderr}")
+        found, told = results(folder / "out")
+        same(f"{scenario}: {ranks} ranks that went on came to something else", whole, found)
+        name = next(name for name in told)
+        lines.append(f"  {ranks} ranks: {said[0].removeprefix('xoff: ')}, {figures(told[name])}")
+    return lines
+
+
+def waves(xoff, folder):
+    """One rank writes waves, from a checkpoint that two have written."""
+    arguments = ["pair", "--set", "duration=120us"]
+    run(xoff, 2, arguments, folder, "50us")
+    digest = json.loads((folder / "out/pair/summary.json").read_text())["digest"]
+    ran = run(xoff, 1, [*arguments, "--waves", "b:110us-111us"], folder, "auto")
+    if "goes on from a checkpoint at" not in ran.stderr or not (folder / "out/pair/b.fst").exists():
+        raise Failed(f"no waves from a checkpoint of two ranks: {ran.stderr}")
+    if json.loads((folder / "out/pair/summary.json").read_text())["digest"] != digest:
+        raise Failed("waves from a checkpoint of two ranks: another digest")
+
+
+def unsaved(xoff, folder):
+    """Hosts with TCP are in no checkpoint. That is said once if checkpoints were asked for, and else not."""
+    arguments = ["latency", "--set", "host.nic=model", "--set", "duration=300us"]
+    for checkpoints, times in (("100us", 1), ("auto", 0)):
+        said = run(xoff, 2, arguments, folder, checkpoints).stderr.count("--checkpoints: there are none: hosts.")
+        if said != times:
+            raise Failed(f"--checkpoints {checkpoints}: said {said} times that there are none, wanted {times}")
+
+
+def on_page(title, ranks, exchange):
+    """Whether docs/ranks.md has what a run has exchanged."""
+    row = f"| {title} | {ranks} | {exchange['windows']:,} | {exchange['frames']:,} | {exchange['bytes'] / 1e6:,.1f} MB |"
+    if row not in (ROOT / "docs/ranks.md").read_text():
+        raise Failed(f"docs/ranks.md does not have {row}")
 
 
 def figures(told):
@@ -148,19 +230,22 @@ def refused(xoff, arguments, says, folder):
 
 
 def dies(xoff, folder):
-    """A rank that dies ends the run, and is named."""
-    command = ["mpirun", "-n", "2", xoff, "run", "deadlock", "--out", "out"]
+    """A rank that dies ends the run, and is named. The run goes on from the last checkpoint before."""
+    arguments = ["deadlock", "--set", "host.nic=model"]
+    (folder / "whole").mkdir()
+    run(xoff, 1, arguments, folder / "whole")
+    whole, _ = results(folder / "whole/out")
+    command = ["mpirun", "-n", "2", xoff, "run", *arguments, "--out", "out", "--checkpoints", "100us"]
     with subprocess.Popen(
         command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as ran:
         victim = None
         while victim is None and ran.poll() is None:
-            time.sleep(0.1)
-            begun = (folder / "out/deadlock/summary.json").exists()
+            time.sleep(0.02)
+            begun = len(list(folder.glob("out/.checkpoints/*/*.ckpt"))) > 1
             victim = rank_of(ran.pid, 1) if begun else None
         if victim is None:
             raise Failed(f"deadlock ended before its rank could be ended: {ran.stdout.read()}")
-        time.sleep(0.5)
         os.kill(victim, signal.SIGKILL)
         try:
             said, _ = ran.communicate(timeout=END_LIMIT)
@@ -172,6 +257,10 @@ def dies(xoff, folder):
     state = json.loads((folder / "out/deadlock/summary.json").read_text())["state"]
     if state == "finished":
         raise Failed("a rank has died, and the run says that it has finished")
+    went_on = run(xoff, 2, [*arguments, "--resume"], folder, "auto").stderr
+    if "goes on from a checkpoint at" not in went_on:
+        raise Failed(f"a rank has died, and the run does not go on: {went_on}")
+    same("a rank has died, and the run that goes on came to something else", whole, results(folder / "out")[0])
 
 
 def rank_of(launcher, rank):
@@ -216,8 +305,14 @@ def checks(xoff, rtl):
     for name, scenario, options in ROWS:
         if rtl or scenario != "clos16":
             yield name, lambda folder, scenario=scenario, options=options: compare(xoff, scenario, options, folder)
+    for name, *row in RESUMED:
+        if rtl or row[0] != "clos16":
+            yield name, lambda folder, row=row: resumed(xoff, *row, folder)
+    if rtl:
+        yield "waves-after", lambda folder: waves(xoff, folder)
+    yield "unsaved", lambda folder: unsaved(xoff, folder)
     yield "waves", lambda folder: refused(xoff, ["pair", "--waves", "fabric"], "--waves", folder)
-    yield "checkpoints", lambda folder: refused(xoff, ["pair", "--checkpoints", "1ms"], "--checkpoints", folder)
+    yield "no-checkpoint", lambda folder: refused(xoff, ["pair", "--resume"], "--resume: no checkpoint", folder)
     yield "unknown", lambda folder: refused(xoff, ["nobody"], "'nobody'", folder)
     yield "dies", lambda folder: dies(xoff, folder)
     yield "documented", lambda folder: documented(xoff, folder)
@@ -234,7 +329,7 @@ def main():
         base = Path(base)
         rtl = has_rtl(xoff, base)
         if not rtl:
-            print("mpi: the program has no RTL NIC, so clos16 is left out")
+            print("mpi: the program has no RTL NIC, so rows with it are left out")
         for name, check in checks(xoff, rtl):
             if arguments.rows and not name.startswith(tuple(arguments.rows)):
                 continue
