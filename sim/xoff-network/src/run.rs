@@ -17,8 +17,8 @@ use crate::{Endpoints, Simulation, SimulationError};
 /// Why an observer cannot go on, such as a full disk.
 pub type ObserverError = Box<dyn Error + Send + Sync>;
 
-/// Whoever watches a run: a capture, protocol monitors, waves of the network, checkpoints, a progress bar. Nothing that
-/// it does changes the run.
+/// Whoever watches a run: a capture, protocol monitors, waves of the network, a progress bar. Nothing that it does
+/// changes the run.
 pub trait Observer {
     /// When it wants to see the network at the latest; `None` if it does not matter.
     fn due(&self) -> Option<Time> {
