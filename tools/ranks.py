@@ -201,7 +201,8 @@ def unsaved(xoff, folder):
 
 def on_page(title, ranks, exchange):
     """Whether docs/ranks.md has what a run has exchanged."""
-    row = f"| {title} | {ranks} | {exchange['windows']:,} | {exchange['frames']:,} | {exchange['bytes'] / 1e6:,.1f} MB |"
+    megabytes = f"{exchange['bytes'] / 1e6:,.1f} MB"
+    row = f"| {title} | {ranks} | {exchange['windows']:,} | {exchange['frames']:,} | {megabytes} |"
     if row not in (ROOT / "docs/ranks.md").read_text():
         raise Failed(f"docs/ranks.md does not have {row}")
 
