@@ -9,7 +9,7 @@ use crc32fast::hash;
 use xoff_sim::nic::{ReadRights, Region};
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind, mtu_code};
 use xoff_sim::time::{Duration, Time};
-use xoff_sim::wire::RejectReason;
+use xoff_sim::wire::{Qpn, RejectReason};
 
 use super::cm::{Event, Manager, Offer, Told};
 use super::stack::Stack;
@@ -261,7 +261,7 @@ impl Running {
             }
             Stage::Refused(at) if at <= verbs.bench.now() => self.ask(cm, verbs)?,
             // The queue pair is connected: nobody is asked before.
-            Stage::Connecting => self.begin(cm, verbs),
+            Stage::Connecting => self.begin(cm, verbs)?,
             Stage::Running(_) | Stage::Acknowledged => return self.run(cm, verbs),
             _ => return Ok(false),
         }
@@ -269,9 +269,10 @@ impl Running {
     }
 
     /// What this end tells of its queue pair. The PSN that was drawn for it is that of the peer's requests.
-    fn told(&self, reads: u8, transport: Transport) -> Told {
-        Told {
-            qpn: self.created.qpn,
+    fn told(&self, reads: u8, transport: Transport) -> Result<Told, ToolError> {
+        let qpn = Qpn::new(self.created.qpn);
+        Ok(Told {
+            qpn: qpn.map_err(|error| ToolError::Exchange(error.to_string()))?,
             psn: self.created.psn,
             answers: reads,
             asks: reads,
@@ -279,7 +280,7 @@ impl Running {
             ack_timeout: transport.timeout,
             retries: transport.retry,
             rnr_retries: transport.rnr_retry,
-        }
+        })
     }
 
     fn ask(&mut self, cm: &mut Manager, verbs: &Verbs) -> Result<(), ToolError> {
@@ -289,7 +290,7 @@ impl Running {
         let own = verbs.own_for(peer).ok_or_else(|| {
             ToolError::Exchange(format!("{peer}: this host has no address of its kind"))
         })?;
-        let told = self.told(verbs.reads() as u8, self.transport());
+        let told = self.told(verbs.reads() as u8, self.transport())?;
         let peer = xoff_sim::nic::Address { mac, ip: peer };
         cm.connect((own, peer), self.settings.port, &told, verbs.bench.now());
         self.stage = Stage::Asking;
@@ -311,16 +312,16 @@ impl Running {
         match (event, self.stage) {
             (Event::Request(offer), _) => {
                 let transport = Transport {
-                    mtu: 128 << offer.mtu,
-                    timeout: offer.ack_timeout,
-                    retry: offer.retries,
-                    rnr_retry: offer.rnr_retries,
+                    mtu: 128 << offer.told.mtu,
+                    timeout: offer.told.ack_timeout,
+                    retry: offer.told.retries,
+                    rnr_retry: offer.told.rnr_retries,
                 };
                 self.connect(&offer, transport, verbs)
             }
             (Event::Reply(offer), _) => {
                 let transport = Transport {
-                    rnr_retry: offer.rnr_retries,
+                    rnr_retry: offer.told.rnr_retries,
                     ..self.transport()
                 };
                 self.connect(&offer, transport, verbs)
@@ -373,7 +374,7 @@ impl Running {
         transport: Transport,
         verbs: &mut Verbs,
     ) -> Result<(), ToolError> {
-        if self.role == Role::Server && offer.answers == 0 {
+        if self.role == Role::Server && offer.told.answers == 0 {
             return Err(ToolError::Exchange(
                 "the client's responder resources are 0: it answers no READ; 1 or more is right"
                     .into(),
@@ -381,15 +382,15 @@ impl Running {
         }
         let remote = Remote {
             ip: offer.ip,
-            qpn: offer.qpn.get(),
+            qpn: offer.told.qpn.get(),
             psn: self.created.psn,
         };
         let own = Created {
-            psn: offer.psn,
+            psn: offer.told.psn,
             ..self.created
         };
         // Each end has no more READs under way than the other answers.
-        verbs.limit_reads(offer.answers.max(1).into());
+        verbs.limit_reads(offer.told.answers.max(1).into());
         verbs.connect(QP, &own, &remote, transport)?;
         self.remote = Some(remote);
         for place in 0..BUFFERS {
@@ -400,10 +401,10 @@ impl Running {
     }
 
     /// Tells the peer that this end is ready, and begins.
-    fn begin(&mut self, cm: &mut Manager, verbs: &mut Verbs) {
+    fn begin(&mut self, cm: &mut Manager, verbs: &mut Verbs) -> Result<(), ToolError> {
         match self.role {
             Role::Server => {
-                let told = self.told(verbs.reads() as u8, self.transport());
+                let told = self.told(verbs.reads() as u8, self.transport())?;
                 cm.accept(&told, verbs.bench.now());
             }
             Role::Client(_) => {
@@ -412,6 +413,7 @@ impl Running {
             }
         }
         self.stage = Stage::Running(Phase::First);
+        Ok(())
     }
 
     fn post_buffer(&self, place: u64, verbs: &mut Verbs) {

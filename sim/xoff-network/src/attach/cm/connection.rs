@@ -23,9 +23,7 @@ pub fn time_of(code: u8) -> Duration {
 
 /// What one end tells the other of its queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offer {
-    /// Its address.
-    pub ip: IpAddr,
+pub struct Told {
     /// Its number.
     pub qpn: Qpn,
     /// The PSN with which the other end's requests begin.
@@ -40,6 +38,13 @@ pub struct Offer {
     pub retries: u8,
     /// How often the other end may try again when this one is not ready.
     pub rnr_retries: u8,
+}
+
+/// What the peer has told, and its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    pub ip: IpAddr,
+    pub told: Told,
 }
 
 /// What has happened to a connection.
@@ -196,8 +201,7 @@ impl Connection {
     /// What the peer's request offers.
     pub const fn offer(&self) -> Offer {
         let it = &self.request;
-        Offer {
-            ip: self.peer.ip,
+        let told = Told {
             qpn: it.qpn,
             psn: it.psn,
             answers: it.responder_resources,
@@ -206,6 +210,10 @@ impl Connection {
             ack_timeout: it.ack_timeout,
             retries: it.retries,
             rnr_retries: it.rnr_retries,
+        };
+        Offer {
+            ip: self.peer.ip,
+            told,
         }
     }
 
@@ -385,13 +393,14 @@ impl Connection {
                 self.unanswered = None;
                 self.remote_id = Some(rep.local_id);
                 self.peer_qpn = rep.qpn;
-                let offer = Offer {
+                let mut offer = self.offer();
+                offer.told = Told {
                     qpn: rep.qpn,
                     psn: rep.psn,
                     answers: rep.responder_resources,
                     asks: rep.initiator_depth,
                     rnr_retries: rep.rnr_retries,
-                    ..self.offer()
+                    ..offer.told
                 };
                 Ok(Outcome {
                     event: Some(Event::Reply(offer)),

@@ -18,7 +18,7 @@ use xoff_sim::nic::Address;
 use xoff_sim::seeded::{Draws, Seed};
 use xoff_sim::time::Time;
 use xoff_sim::wire::{
-    CmBody, CmIdsRepr, CmMessage, CmRejRepr, CmRepRepr, CmReqRepr, IpCm, IpCmRepr, Psn, Qpn,
+    CmBody, CmIdsRepr, CmMessage, CmRejRepr, CmRepRepr, CmReqRepr, IpCm, IpCmRepr, Psn,
     RejectReason, address_bits, address_of, port_of_service, service_of_port,
 };
 
@@ -29,7 +29,7 @@ mod datagram;
 #[cfg(test)]
 mod tests;
 
-pub use connection::{Event, Offer};
+pub use connection::{Event, Offer, Told};
 pub use datagram::is_for_it;
 
 use connection::{Connection, Odd, State};
@@ -49,24 +49,6 @@ const RC: u8 = 0;
 const IP_MAJOR: u8 = 0;
 /// The first port of those from which clients connect.
 const LOCAL_PORT: u16 = 49_152;
-
-/// What a tool tells of its queue pair.
-#[derive(Debug, Clone, Copy)]
-pub struct Told {
-    pub qpn: u32,
-    /// The PSN with which the peer's requests begin.
-    pub psn: Psn,
-    /// READs and atomics that are answered, and that are under way, at a time.
-    pub answers: u8,
-    pub asks: u8,
-    /// Code of the path MTU; of the client.
-    pub mtu: u8,
-    /// Code of the ACK timeout; of the client.
-    pub ack_timeout: u8,
-    /// How often to send again, and to try again at a receiver that is not ready.
-    pub retries: u8,
-    pub rnr_retries: u8,
-}
 
 /// The communication manager of a port.
 #[derive(Debug)]
@@ -122,7 +104,7 @@ impl Manager {
             local_id,
             service: service_of_port(port),
             ca_guid: self.guid,
-            qpn: Qpn::new(told.qpn).unwrap_or_default(),
+            qpn: told.qpn,
             responder_resources: told.answers,
             initiator_depth: told.asks,
             remote_timeout: RESPONSE,
@@ -161,7 +143,7 @@ impl Manager {
     /// Agrees to the connection that the peer asks for.
     pub fn accept(&mut self, told: &Told, now: Time) {
         let rep = CmRepRepr {
-            qpn: Qpn::new(told.qpn).unwrap_or_default(),
+            qpn: told.qpn,
             psn: told.psn,
             responder_resources: told.answers,
             initiator_depth: told.asks,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use pcap_file::pcap::PcapReader;
 use xoff_sim::time::Duration;
-use xoff_sim::wire::{CmDreqRepr, CmMraRepr, MacAddr};
+use xoff_sim::wire::{CmDreqRepr, CmMraRepr, MacAddr, Qpn};
 
 use super::connection::time_of;
 use super::*;
@@ -28,7 +28,7 @@ fn manager(number: u8) -> Manager {
 /// What a tool tells, with the values of Linux's rping.
 fn told(qpn: u32, psn: u32) -> Told {
     Told {
-        qpn,
+        qpn: Qpn::new(qpn).unwrap(),
         psn: Psn::wrapping(psn),
         answers: 1,
         asks: 1,
@@ -191,11 +191,9 @@ impl Pair {
         let [Event::Request(request), Event::Established, Event::Parted] = server[..] else {
             panic!("{server:?}");
         };
-        assert_eq!(
-            (request.qpn.get(), request.psn.get(), request.mtu),
-            (17, 100, 5)
-        );
-        assert_eq!((reply.qpn.get(), reply.psn.get(), reply.mtu), (18, 200, 5));
+        let told = |of: &Offer| (of.told.qpn.get(), of.told.psn.get(), of.told.mtu);
+        assert_eq!(told(&request), (17, 100, 5));
+        assert_eq!(told(&reply), (18, 200, 5));
         assert_eq!((request.ip, reply.ip), (address(1).ip, address(2).ip));
         for end in &self.ends {
             assert!(end.dropped.is_empty(), "{:?}", end.complaints);
