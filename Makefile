@@ -132,8 +132,8 @@ claims: setup
 		$(if $(JOBS),--jobs $(JOBS)) $(foreach name,$(OF),'$(name)')
 
 # make interop: Debian's Linux in QEMU, with rdma_rxe and its own tools, talks to the RTL NIC (docs/interop.md).
-# ROWS="pingpong-1024 wrong" takes the rows whose names begin so, SHORT=1 one row of each kind, which take half a minute;
-# PROFILE=dev takes the build of the tests.
+# ROWS="pingpong-1024 wrong" takes the rows whose names begin so, SHORT=1 one row of each kind, which take half a
+# minute; PROFILE=dev takes the build of the tests.
 interop: PROFILE = release
 interop: ROWS = $(if $(SHORT),pingpong-1024-nic ib_read_bw-linux ib_write_bw-loss-nic rping-linux rping-no-rep-nic)
 interop: setup

@@ -262,19 +262,9 @@ impl Model {
             return Err(no_gate());
         };
         let open = format!("if((1U&(~(IData)(vlSelf->{clock})))){{");
-        let opened = |(text, at, _): &(&str, usize, String)| {
-            let (before, line) = text[..*at].rsplit_once('\n')?;
-            let indent = line.len();
-            let around = before.lines().rev().find(|line| {
-                let own = line.len() - line.trim_start().len();
-                !line.trim().is_empty() && own < indent
-            })?;
-            (bare(around) == open).then_some(())
-        };
-        match self
-            .assignments(latch)
-            .iter()
-            .all(|assignment| opened(assignment).is_some())
+        let mut assignments = self.assignments(latch).into_iter();
+        match assignments
+            .all(|(text, at, _)| around(text, at).is_some_and(|line| bare(line) == open))
         {
             true => Ok(()),
             false => Err(no_gate()),
@@ -300,6 +290,16 @@ impl Model {
         }
         all
     }
+}
+
+/// The line that opens the block in which a statement begins: the last one before it that is indented by less.
+fn around(text: &str, at: usize) -> Option<&str> {
+    let (before, indent) = text[..at].rsplit_once('\n')?;
+    let mut lines = before.lines().rev();
+    lines.find(|line| {
+        let own = line.len() - line.trim_start().len();
+        !line.trim().is_empty() && own < indent.len()
+    })
 }
 
 /// What follows `// Body` in a function, without what is only compiled for debugging.

@@ -16,8 +16,8 @@ pub fn mac_of(neighbours: &[Address], ip: Ipv4Addr) -> Option<MacAddr> {
     Some(neighbours.iter().find(is_it)?.mac)
 }
 
-/// The answer to a frame, without FCS, that asks for an address of which `mac_of` knows the MAC address. `None`: it is no
-/// such request.
+/// The answer to a frame, without FCS, that asks for an address of which `mac_of` knows the MAC address. `None`: it is
+/// no such request.
 pub fn answer(frame: &[u8], mac_of: impl FnOnce(Ipv4Addr) -> Option<MacAddr>) -> Option<Bytes> {
     let frame = EthernetFrame::new_checked(frame).ok()?;
     if frame.ethertype() != EthernetProtocol::Arp {

@@ -1,5 +1,5 @@
-//! Settings of scenarios in a checkpoint, as text: a format that does not name fields, as that of checkpoints, cannot read
-//! those of which some are left out.
+//! Settings of scenarios in a checkpoint, as text: a format that does not name fields, as that of checkpoints, cannot
+//! read those of which some are left out.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::ser::Error as _;

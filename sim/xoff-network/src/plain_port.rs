@@ -1,5 +1,5 @@
-//! The port of a host without an RDMA NIC: a MAC that checks what comes, and a line on which frames leave one behind the
-//! other.
+//! The port of a host without an RDMA NIC: a MAC that checks what comes, and a line on which frames leave one behind
+//! the other.
 
 use std::collections::VecDeque;
 

@@ -104,8 +104,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
     run_from(None, scenario, options).map(|(report, _)| report)
 }
 
-/// Like [`run`], from a checkpoint on if there is one; also returns the clock edge at which the condition of the trigger
-/// held first.
+/// Like [`run`], from a checkpoint on if there is one; also returns the clock edge at which the condition of the
+/// trigger held first.
 ///
 /// # Errors
 ///
@@ -121,8 +121,8 @@ pub fn run_from(
     pool.install(|| run_here(checkpoint, scenario, options))
 }
 
-/// Runs a part of a network as the leading rank orders, from a checkpoint on if there is one. Writes nothing but its part
-/// of checkpoints.
+/// Runs a part of a network as the leading rank orders, from a checkpoint on if there is one. Writes nothing but its
+/// part of checkpoints.
 ///
 /// # Errors
 ///

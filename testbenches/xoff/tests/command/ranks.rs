@@ -223,8 +223,8 @@ fn windows(said: &str) -> Option<u64> {
     windows.replace(',', "").parse().ok()
 }
 
-/// Stages, an audit and model NICs; RTL NICs. What a run came to that was never stopped, ranks come to that go on from a
-/// checkpoint, whatever their number and that of those that wrote it.
+/// Stages, an audit and model NICs; RTL NICs. What a run came to that was never stopped, ranks come to that go on from
+/// a checkpoint, whatever their number and that of those that wrote it.
 #[test]
 fn any_number_of_ranks_goes_on_from_a_checkpoint() {
     let model = ["--set", "variant=healthy"];

@@ -1,4 +1,5 @@
-//! The checkpoint of a run of several ranks: a file for each rank with the nodes that it had, and a list of these files.
+//! The checkpoint of a run of several ranks: a file for each rank with the nodes that it had, and a list of these
+//! files.
 //!
 //! ```text
 //! out/.checkpoints/6b0c6d1e2f3a4b5c/00000000029850000000.parts/0-of-2.part   its nodes, and what was measured
