@@ -6,6 +6,7 @@
 
   // Colours as Chromium computes them: rgb(), rgba() or color(srgb …).
   const colour = text => {
+    if (/^#[0-9a-f]{6}$/.test(text)) return [1, 3, 5].map(at => parseInt(text.slice(at, at + 2), 16)).concat(1);
     const numbers = (text.match(/-?[\d.]+(e-?\d+)?/g) || []).map(Number);
     const scale = text.startsWith('color(') ? 255 : 1;
     return [numbers[0] * scale, numbers[1] * scale, numbers[2] * scale, numbers[3] ?? 1];
@@ -49,6 +50,16 @@
     if (!element.textContent.trim() || !visible(element)) continue;
     const box = element.getBoundingClientRect();
     if (box.width > 0) texts.push({ element, box, text: element.textContent, ink: getComputedStyle(element).fill, inset: box.height * 0.2 });
+  }
+  // Those of canvases, which pictures_canvas.js kept: their boxes have no room above and below letters.
+  for (const canvas of document.querySelectorAll('canvas')) {
+    if (!visible(canvas)) continue;
+    const frame = canvas.getBoundingClientRect(), scale = frame.width / canvas.width;
+    for (const { text, left, top, right, bottom, ink } of canvas.texts ?? []) {
+      if (!text.trim()) continue;
+      const box = new DOMRect(frame.left + left * scale, frame.top + top * scale, (right - left) * scale, (bottom - top) * scale);
+      texts.push({ element: canvas, box, text, ink, inset: 0 });
+    }
   }
 
   const width = document.documentElement.clientWidth;

@@ -8,6 +8,7 @@ mod axis;
 mod marks;
 mod paths;
 mod rows;
+mod shared;
 
 use maud::{Markup, PreEscaped, html};
 
@@ -15,14 +16,16 @@ use self::axis::{span, start_up, value_axis, value_unit};
 use self::marks::{MARKER_ROW, draw_levels, draw_marker, place_markers};
 use self::paths::{Plot, band, outline, path, strokes};
 use self::rows::{chosen_bands, draw_band};
-use super::columns::{self, columns};
+use super::columns::{self, COLUMNS, columns};
 use super::condense;
 use super::data::{Chart, Shape};
 use super::scale::{self, Axis};
 use super::style::{line_class, picture_rules, range_class};
 use super::text::{clean, coordinate as c, fitted, width};
 
-pub use self::axis::align;
+pub use self::axis::{align, end};
+use self::shared::range_opacity;
+pub use self::shared::{Shared, Time};
 
 const FONT: f64 = 12.0;
 /// Pixels between a tick and its text.
@@ -121,7 +124,16 @@ impl Frame {
 
 /// Renders the picture, without title and legend. `default_span` is the time axis of charts that set none.
 pub fn svg(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>, class: &str) -> Markup {
-    let (markup, height) = body(chart, frame, default_span);
+    let (markup, height) = body(chart, frame, default_span, None);
+    html! {
+        svg class=(class) viewBox=(format!("0 0 {} {}", c(frame.width), c(height))) role="img" aria-label=(chart.title) { (markup) }
+    }
+}
+
+/// Renders the picture of a chart whose data stand in the page, without title and legend.
+pub fn shared_svg(shared: &Shared, frame: Frame, class: &str) -> Markup {
+    let chart = shared.chart();
+    let (markup, height) = body(chart, frame, Some(shared.part()), Some(shared));
     html! {
         svg class=(class) viewBox=(format!("0 0 {} {}", c(frame.width), c(height))) role="img" aria-label=(chart.title) { (markup) }
     }
@@ -132,7 +144,7 @@ pub fn standalone(chart: &Chart) -> String {
     let chart = &*condense::chart(chart);
     let frame = Frame::wide(std::slice::from_ref(chart));
     const MARGIN: f64 = 20.0;
-    let (picture, height) = body(chart, frame, None);
+    let (picture, height) = body(chart, frame, None, None);
     let mut entries = Vec::new();
     let (mut x, mut y) = (0.0, 36.0);
     let areas = chart.areas.iter().map(|area| (&area.name, None));
@@ -177,43 +189,23 @@ pub fn standalone(chart: &Chart) -> String {
     )
 }
 
-/// Renders the lines of a whole run of which the charts show a part, with that part marked.
-pub fn strip(
-    chart: &Chart,
-    frame: Frame,
-    whole: (u64, u64),
-    part: (u64, u64),
-    class: &str,
-) -> Markup {
-    let chart = Chart {
-        span_ns: Some(whole),
-        ..chart.clone()
-    };
-    let frame = Frame {
-        lines_height: STRIP,
-        ..frame
-    };
-    let plot = Plot {
-        frame,
-        from: whole.0,
-        to: whole.1,
-    };
+/// Renders the lines of a whole run of which the charts show a part, with that part marked. `data-place` has the left and
+/// right end and the height, for the script that moves the part.
+pub fn strip(shared: &Shared, frame: Frame, class: &str) -> Markup {
+    let (whole, part) = (shared.whole(), shared.part());
+    let plot = Plot::new(&frame, whole.0, whole.1);
     let time = Axis::time(whole.0, whole.1, frame.ticks);
     let bottom = STRIP + 2.0 * BLEED;
+    let (left, right) = (frame.left, frame.left + frame.plot_width());
     let from = frame.left + plot.x(part.0);
     html! {
         svg class=(class) viewBox=(format!("0 0 {} {}", c(frame.width), c(bottom + TIME_TEXTS))) role="img"
-            aria-label=(format!("{} in the whole run", chart.title)) {
+            aria-label=(format!("{} in the whole run", shared.chart().title))
+            data-place=(format!("{} {} {}", c(left), c(right), c(bottom))) {
             rect class="chosen" x=(c(from)) y="0" width=(c(plot.x(part.1) - plot.x(part.0))) height=(c(bottom)) {}
-            line class="axis" x1=(c(frame.left)) x2=(c(frame.left + frame.plot_width())) y1=(c(bottom)) y2=(c(bottom)) {}
+            line class="axis" x1=(c(left)) x2=(c(right)) y1=(c(bottom)) y2=(c(bottom)) {}
             (time_texts(&time, &frame, bottom))
-            @if let Some(axis) = value_axis(&chart) {
-                svg x=(c(frame.left)) y="0" width=(c(frame.plot_width())) height=(c(bottom)) {
-                    @for (index, line) in chart.lines.iter().enumerate().rev() {
-                        path class=(line_class(index)) d=(path(line, &axis, &plot)) {}
-                    }
-                }
-            }
+            (shared.strip(left, &frame, bottom))
         }
     }
 }
@@ -267,7 +259,12 @@ pub fn heading_unit(chart: &Chart) -> String {
     value_unit(chart)
 }
 
-fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Markup, f64) {
+fn body(
+    chart: &Chart,
+    frame: Frame,
+    default_span: Option<(u64, u64)>,
+    shared: Option<&Shared>,
+) -> (Markup, f64) {
     let (from, to) = span(chart, default_span);
     let time = if chart.categories.is_empty() {
         Axis::time(from, to, frame.ticks)
@@ -276,8 +273,8 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         let room = widest.fold(0.0, f64::max) + 10.0;
         Axis::categories(&chart.categories, (frame.plot_width() / room) as usize)
     };
-    let plot = Plot { frame, from, to };
-    let (markers, marker_rows) = place_markers(chart, &plot);
+    let plot = Plot::new(&frame, from, to);
+    let (markers, marker_rows) = place_markers(chart, &frame, &plot);
     let top = TOP + marker_rows as f64 * MARKER_ROW;
     let values = value_axis(chart);
     let lines_bottom = if values.is_some() {
@@ -299,12 +296,6 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         height += 18.0;
     }
     let (left, right) = (frame.left, frame.left + frame.plot_width());
-    // Bands of many lines lie on each other.
-    let opacity = format!(
-        "{:.2}",
-        (0.5 / chart.lines.len().max(1) as f64).clamp(0.03, 0.22)
-    );
-
     let markup = html! {
         @for (value, _) in &time.ticks {
             @let x = left + time.place(*value) * frame.plot_width();
@@ -318,37 +309,16 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
             (draw_marker(&marker.text, place, top, bottom))
         }
         @for (index, band) in rows.iter().enumerate() {
-            (draw_band(band, &plot, rows_top + index as f64 * row_height))
+            @let bars = |top| shared.map(|shared| shared.row(index, left, top, &frame));
+            (draw_band(band, &frame, &plot, rows_top + index as f64 * row_height, bars))
         }
         @if left_out > 0 {
             text x=(c(left)) y=(c(bottom + TIME_TEXTS + 13.0)) { "and " (left_out) " more rows that were on for less" }
         }
         @if let Some(axis) = &values {
-            svg class="plot" x=(c(left)) y=(c(top - BLEED)) width=(c(frame.plot_width())) height=(c(frame.lines_height + 2.0 * BLEED))
-                data-time=(format!("{from} {to}"))
-                data-names=[(!chart.categories.is_empty()).then(|| chart.categories.join("\n"))]
-                data-value=(format!("{} {} {}", axis.low / axis.divisor, axis.high / axis.divisor, axis.unit)) {
-                @for area in &chart.areas {
-                    path class="area" d=(outline(area, axis, &plot)) { title { (area.name) } }
-                }
-                @for (index, line) in chart.lines.iter().enumerate().rev() {
-                    @let around = match line.shape {
-                        Shape::Dots => String::new(),
-                        _ => band(&columns(columns::of_line(line), from, to), axis, &plot),
-                    };
-                    @if !around.is_empty() {
-                        path class=(range_class(index)) fill-opacity=(opacity) d=(around) {}
-                    }
-                }
-                // The first line is the most informative, so draw it on top.
-                @for (index, line) in chart.lines.iter().enumerate().rev() {
-                    @if line.shape == Shape::Dots {
-                        path class=(format!("stroke {}", line_class(index))) d=(strokes(line, axis, &plot)) {}
-                        path class=(format!("dot {}", line_class(index))) d=(path(line, axis, &plot)) { title { (line.name) } }
-                    } @else {
-                        path class=(line_class(index)) d=(path(line, axis, &plot)) { title { (line.name) } }
-                    }
-                }
+            @match shared {
+                Some(shared) => (shared.lines(left, top, &frame)),
+                None => (lines(chart, axis, &plot, left, top)),
             }
             (draw_levels(chart, axis, left, right, top, frame.lines_height))
             @if let Some(text) = start_up(chart) {
@@ -357,6 +327,41 @@ fn body(chart: &Chart, frame: Frame, default_span: Option<(u64, u64)>) -> (Marku
         }
     };
     (markup, height)
+}
+
+/// Renders lines, bands and areas within their plot.
+fn lines(chart: &Chart, axis: &Axis, plot: &Plot, left: f64, top: f64) -> Markup {
+    let Plot { from, to, .. } = plot;
+    // Bands of many lines lie on each other.
+    let opacity = format!("{:.2}", range_opacity(chart.lines.len()));
+    html! {
+        svg class="plot" x=(c(left)) y=(c(top - BLEED)) width=(c(plot.width)) height=(c(plot.height + 2.0 * BLEED))
+            data-time=(format!("{from} {to}"))
+            data-names=[(!chart.categories.is_empty()).then(|| chart.categories.join("\n"))]
+            data-value=(format!("{} {} {}", axis.low / axis.divisor, axis.high / axis.divisor, axis.unit)) {
+        @for area in &chart.areas {
+            path class="area" d=(outline(area, axis, plot)) { title { (area.name) } }
+        }
+        @for (index, line) in chart.lines.iter().enumerate().rev() {
+            @let around = match line.shape {
+                Shape::Dots => String::new(),
+                _ => band(&columns(columns::of_line(line), *from, *to, COLUMNS), axis, plot),
+            };
+            @if !around.is_empty() {
+                path class=(range_class(index)) fill-opacity=(opacity) d=(around) {}
+            }
+        }
+        // The first line is the most informative, so draw it on top.
+        @for (index, line) in chart.lines.iter().enumerate().rev() {
+            @if line.shape == Shape::Dots {
+                path class=(format!("stroke {}", line_class(index))) d=(strokes(line, axis, plot)) {}
+                path class=(format!("dot {}", line_class(index))) d=(path(line, axis, plot)) { title { (line.name) } }
+            } @else {
+                path class=(line_class(index)) d=(path(line, axis, plot)) { title { (line.name) } }
+            }
+        }
+        }
+    }
 }
 
 /// The text of a tick of the time axis.

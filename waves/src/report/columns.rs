@@ -40,8 +40,9 @@ pub struct Column {
     weight: f64,
 }
 
-/// Returns the columns of a picture from `from` to `to`. The first interval of all begins at 0.
-pub fn columns(pieces: impl Iterator<Item = Piece>, from: u64, to: u64) -> Vec<Column> {
+/// Returns `count` columns from `from` to `to`, less those without an interval that ends in them. The first interval of
+/// all begins at 0.
+pub fn columns(pieces: impl Iterator<Item = Piece>, from: u64, to: u64, count: u64) -> Vec<Column> {
     let mut columns: Vec<(u128, Column)> = Vec::new();
     let span = u128::from(to.saturating_sub(from).max(1));
     let mut start = 0;
@@ -51,7 +52,7 @@ pub fn columns(pieces: impl Iterator<Item = Piece>, from: u64, to: u64) -> Vec<C
             continue;
         }
         let (began, end) = (began.max(from), end.min(to));
-        let number = (u128::from(end - from) * u128::from(COLUMNS)).div_ceil(span);
+        let number = (u128::from(end - from) * u128::from(count)).div_ceil(span);
         let weight = match mean.is_finite() {
             true => (end - began) as f64,
             false => 0.0,
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     fn all(pieces: &[Piece]) -> Vec<(u64, u64, f64, (f64, f64))> {
-        let columns = columns(pieces.iter().copied(), 0, 1_000);
+        let columns = columns(pieces.iter().copied(), 0, 1_000, COLUMNS);
         let shown = |column: &Column| (column.from, column.to, column.mean, column.range);
         columns.iter().map(shown).collect()
     }
@@ -162,7 +163,7 @@ mod tests {
         let pieces = |range: (f64, f64)| {
             (1..=200).map(move |at| (at * 5, if at < 100 { wave(at * 5) } else { 0.0 }, range))
         };
-        let mut inside = columns(pieces((0.0, 40.0)), 0, 1_000);
+        let mut inside = columns(pieces((0.0, 40.0)), 0, 1_000, COLUMNS);
         levelled(&mut inside);
         let means = inside[20..80].iter().map(|column| column.mean);
         assert!(
@@ -172,7 +173,7 @@ mod tests {
         assert!(inside[101..].iter().all(|column| column.mean == 0.0));
         // Where the band is narrow, or there is none, the line is what was there.
         for range in [(20.0, 21.0), (f64::NAN, f64::NAN)] {
-            let mut all = columns(pieces(range), 0, 1_000);
+            let mut all = columns(pieces(range), 0, 1_000, COLUMNS);
             let before: Vec<f64> = all.iter().map(|column| column.mean).collect();
             levelled(&mut all);
             let after: Vec<f64> = all.iter().map(|column| column.mean).collect();
@@ -186,7 +187,7 @@ mod tests {
         let expected = [(0, 400, 1.0, (0.0, 2.0)), (400, 1_000, 2.0, (2.0, 2.0))];
         assert_eq!(all(&pieces), expected);
         // Of a part of the run.
-        let part = columns(pieces.into_iter(), 500, 700);
+        let part = columns(pieces.into_iter(), 500, 700, COLUMNS);
         assert_eq!((part.len(), part[0].from, part[0].to), (1, 500, 700));
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::chart::MOST_NAMES;
-use super::columns::{self, columns};
+use super::columns::{self, COLUMNS, columns};
 use super::data::{Area, Chart, Line, Shape};
 use super::scale::with_groups;
 
@@ -17,7 +17,7 @@ pub fn rank<T: Copy>(sorted: &[T], part: f64) -> T {
 /// Returns a chart with few enough lines to tell them apart: the chart itself, or the distribution over its lines
 /// together with the lines that have the least and the greatest mean.
 pub fn chart(chart: &Chart) -> Cow<'_, Chart> {
-    with_at_most(chart, MOST_NAMES)
+    in_columns(chart, MOST_NAMES, COLUMNS)
 }
 
 /// Lines of which the eye can follow each. If there are more, and they have groups, the groups are drawn.
@@ -25,10 +25,15 @@ pub const MOST_LINES: usize = 12;
 
 /// Like [`chart()`], with at most `most` lines.
 pub fn with_at_most(chart: &Chart, most: usize) -> Cow<'_, Chart> {
+    in_columns(chart, most, COLUMNS)
+}
+
+/// Like [`with_at_most`], for a picture of so many columns.
+pub fn in_columns(chart: &Chart, most: usize, columns: u64) -> Cow<'_, Chart> {
     if chart.lines.len() <= MOST_LINES.min(most) {
         return Cow::Borrowed(chart);
     }
-    if let Some(lines) = by_group(chart, most) {
+    if let Some(lines) = by_group(chart, most, columns) {
         return Cow::Owned(Chart {
             note: format!("{} A line is the mean of its group, the band goes from the least of it to the greatest; every line is in series.csv.", chart.note)
                 .trim()
@@ -125,7 +130,7 @@ fn without_lines(chart: &Chart) -> Chart {
 }
 
 /// A line for each group, if all lines have one and there are few enough.
-fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
+fn by_group(chart: &Chart, most: usize, columns: u64) -> Option<Vec<Line>> {
     let mut groups = BTreeMap::<&str, Vec<&Line>>::new();
     for line in &chart.lines {
         groups.entry(&line.group).or_default().push(line);
@@ -139,7 +144,7 @@ fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
     let lines = groups.into_iter();
     Some(
         lines
-            .map(|(name, lines)| together(name, &lines, span, chart.unit == "B"))
+            .map(|(name, lines)| together(name, &lines, (span, columns), chart.unit == "B"))
             .collect(),
     )
 }
@@ -147,12 +152,12 @@ fn by_group(chart: &Chart, most: usize) -> Option<Vec<Line>> {
 /// The mean of lines in each column of the picture, with a band around it. Bytes have peaks that means would hide: with
 /// `peaks` the band goes to the least and the greatest of all. Rates of short windows are those of single packets: without,
 /// it goes to the least and the greatest mean.
-fn together(name: &str, lines: &[&Line], span: (u64, u64), peaks: bool) -> Line {
+fn together(name: &str, lines: &[&Line], (span, count): ((u64, u64), u64), peaks: bool) -> Line {
     /// Sum and number of values, and the least and the greatest of them.
     type At = (f64, u32, (f64, f64));
     let mut at = BTreeMap::<u64, At>::new();
     for line in lines {
-        let columns = columns(columns::of_line(line), span.0, span.1);
+        let columns = columns(columns::of_line(line), span.0, span.1, count);
         for column in columns.iter().filter(|column| column.mean.is_finite()) {
             let known = column.range.0.is_finite() && column.range.1.is_finite();
             let (low, high) = match peaks && known {

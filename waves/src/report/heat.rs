@@ -25,7 +25,7 @@ fn row(lines: &[Line], from: u64, to: u64) -> Vec<f64> {
     let mut sums = vec![(0.0, 0.0); COLUMNS];
     let wide = (to - from).max(1) as f64 / COLUMNS as f64;
     for line in lines {
-        let columns = columns(columns::of_line(line), from, to);
+        let columns = columns(columns::of_line(line), from, to, columns::COLUMNS);
         for column in columns.iter().filter(|column| column.mean.is_finite()) {
             let [start, end] = [column.from, column.to].map(|time| (time - from) as f64 / wide);
             let last = (end.ceil() as usize).min(COLUMNS);

@@ -39,6 +39,7 @@ mod heat;
 mod page;
 mod pauses;
 mod scale;
+mod spans;
 mod style;
 mod sweep;
 mod text;

@@ -11,7 +11,7 @@ for (const moment of document.querySelectorAll(".moment")) {
   // The part of an interval for which a row was stopped.
   const part = (row, a, b) => {
     let stopped = 0;
-    for (const [start, length, paused] of spans[row]) {
+    for (const [start, length, paused = length] of spans[row]) {
       if (start >= b) break;
       const both = Math.min(b, start + length) - Math.max(a, start);
       if (both > 0) stopped += (both * Math.min(1, paused / length)) / (b - a);

@@ -2,6 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
+mod charts;
 mod findings;
 mod first;
 mod flows;
@@ -9,9 +10,7 @@ mod jobs;
 mod policy;
 mod servers;
 
-use super::chart::{self, Frame};
-use super::data::{Chart, Report};
-use super::heat::Heat;
+use super::data::Report;
 use super::pauses;
 use super::scale::{metric, number, time, with_groups};
 use super::style::page_rules;
@@ -43,7 +42,7 @@ impl Report {
                 (servers::servers(summary.servers.as_ref()))
                 (about(self))
                 (links(self))
-                (charts(self))
+                (charts::charts(self))
                 (flows::flows(self))
                 (fct::slowdown(self))
                 (spread(self))
@@ -57,7 +56,7 @@ impl Report {
                 (files(&summary.files))
                 footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
-            @if !self.charts.is_empty() { script { (PreEscaped(include_str!("hover.js"))) } }
+            @if !self.charts.is_empty() { (charts::scripts()) }
             @if !self.pauses.rows.is_empty() {
                 script { (PreEscaped(include_str!("zoom.js"))) }
                 script { (PreEscaped(include_str!("moment.js"))) }
@@ -256,64 +255,6 @@ fn spread(report: &Report) -> Markup {
     }
 }
 
-fn charts(report: &Report) -> Markup {
-    let span = (report.summary.duration_ns > 0).then_some((0, report.summary.duration_ns));
-    let shown = |chart: &Chart| {
-        let chart = Chart {
-            span_ns: chart.span_ns.or(report.part_ns),
-            ..chart.clone()
-        };
-        condense::chart(&chart).into_owned()
-    };
-    let charts: Vec<Chart> = report.charts.iter().map(shown).collect();
-    let wide = Frame::wide(&charts);
-    let narrow = Frame::narrow(&charts);
-    html! {
-        @if !charts.is_empty() {
-            h2 { "Over time" }
-            @if let (Some(whole), Some(part)) = (span, report.part_ns) {
-                // The first chart that is not empty.
-                @let filled = |chart: &&Chart| chart.lines.iter().flat_map(|line| &line.points).any(|point| point.1 > 0.0);
-                @let chart = report.charts.iter().find(filled).unwrap_or(&report.charts[0]);
-                @let chart = &*condense::chart(chart);
-                figure.strip {
-                    figcaption { p.note {
-                        "Shown is the part from " (time(part.0)) " to " (time(part.1)) ", where it happened. This is the whole run: "
-                        (chart.title.to_lowercase()) "."
-                    } }
-                    (chart::strip(chart, wide, whole, part, "chart wide"))
-                    (chart::strip(chart, narrow, whole, part, "chart narrow"))
-                }
-            }
-            div.charts { @for chart in &charts {
-                @let unit = chart::heading_unit(chart);
-                figure.chart {
-                    figcaption {
-                        h3 { (chart.title) @if !unit.is_empty() { span.unit { ", " (unit) } } " " output.tip.time {} }
-                        @if !chart.note.is_empty() { p.note { (chart.note) } }
-                        (chart::legend(chart))
-                    }
-                    (chart::svg(chart, wide, span, "chart wide"))
-                    (chart::svg(chart, narrow, span, "chart narrow"))
-                }
-            } }
-            @let (from, to) = report.part_ns.or(span).unwrap_or((0, 1));
-            @let many = report.charts.iter().filter(|chart| chart.lines.len() > condense::MOST_LINES);
-            @let maps = many.map(|chart| Heat::new(chart, from, to)).filter(Heat::varies);
-            @for map in maps.take(MOST_HEAT_MAPS) {
-                figure.heat {
-                    figcaption {
-                        h3 { (map.title()) ", line by line" }
-                        p.note { (map.note()) }
-                    }
-                    (map.svg(960.0, "wide"))
-                    (map.svg(380.0, "narrow"))
-                }
-            }
-        }
-    }
-}
-
 fn drops(drops: &[Drop]) -> Markup {
     let mut rows: Vec<&Drop> = drops.iter().filter(|drop| drop.count > 0).collect();
     let most = rows.iter().map(|drop| drop.count).max().unwrap_or(1);
@@ -472,8 +413,6 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
-/// Charts of many lines that are also drawn line by line.
-const MOST_HEAT_MAPS: usize = 2;
 /// Deadlocks and storms that are marked in the picture of pauses.
 const MOST_MARKS: usize = 6;
 /// Maximum number of rows in a table whose rows are of interest one by one. If there are more, the most informative

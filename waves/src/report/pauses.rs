@@ -28,8 +28,6 @@ const TIME_TEXTS: f64 = 24.0;
 const MARK_TEXTS: f64 = 18.0;
 /// Most spans that the page has for enlarging the picture: about 20 bytes each.
 const MOST_SPANS: usize = 12_000;
-/// Cells of the finest grid on which they are joined.
-const FINEST: u64 = 1 << 20;
 /// Greatest indentation, so that names of far links have room.
 const MOST_INDENT: u32 = 6;
 
@@ -138,43 +136,10 @@ fn words(row: &PauseRow, rows: &[PauseRow]) -> String {
     text
 }
 
-/// The spans of all rows for the script that enlarges the picture: a list for each row with start, length and stopped
-/// time of each span, in nanoseconds.
-///
-/// If there are more than [`MOST_SPANS`], those next to each other are joined, on an ever coarser grid.
+/// The spans of all rows for the scripts that enlarge the picture.
 pub fn spans(pauses: &Pauses, duration_ns: u64) -> String {
-    let mut cells = FINEST;
-    loop {
-        let cell = (duration_ns / cells).max(1);
-        let rows: Vec<Vec<(u64, u64, u64)>> = (pauses.rows.iter())
-            .map(|row| joined(&row.spans, cell))
-            .collect();
-        if rows.iter().map(Vec::len).sum::<usize>() <= MOST_SPANS || cells == 1 {
-            let row = |row: &Vec<(u64, u64, u64)>| {
-                let span = |(from, length, paused): &(u64, u64, u64)| {
-                    format!("[{from},{length},{paused}]")
-                };
-                format!("[{}]", row.iter().map(span).collect::<Vec<_>>().join(","))
-            };
-            return format!("[{}]", rows.iter().map(row).collect::<Vec<_>>().join(","));
-        }
-        cells /= 2;
-    }
-}
-
-/// Joins spans that begin in the same cell of a grid. Returns start, length and stopped time of each.
-fn joined(spans: &[(u64, u64, u64)], cell: u64) -> Vec<(u64, u64, u64)> {
-    let mut joined: Vec<(u64, u64, u64)> = Vec::new();
-    for &(from, to, paused) in spans {
-        match joined.last_mut() {
-            Some(last) if last.0 / cell == from / cell => {
-                last.1 = to.saturating_sub(last.0);
-                last.2 += paused;
-            }
-            _ => joined.push((from, to.saturating_sub(from), paused)),
-        }
-    }
-    joined
+    let rows = pauses.rows.iter().map(|row| &*row.spans);
+    super::spans::json(rows, duration_ns, MOST_SPANS)
 }
 
 /// Returns when a row was stopped first while, or after, its cause was.
@@ -260,36 +225,6 @@ mod tests {
             ..PauseRow::default()
         };
         assert_eq!(bars(&short, 2_000_000, 200.0), [(0.0, 2.0, 1.0 / LEVELS)]);
-    }
-
-    /// What is joined keeps its ends and the sum of its stopped time.
-    #[test]
-    fn spans_are_joined_until_there_are_few_enough() {
-        let few = PauseRow {
-            spans: vec![(10, 20, 10), (30, 50, 5)],
-            ..PauseRow::default()
-        };
-        let pauses = |row: PauseRow| Pauses {
-            rows: vec![row, PauseRow::default()],
-            left_out: 0,
-        };
-        assert_eq!(
-            spans(&pauses(few.clone()), 100),
-            "[[[10,10,10],[30,20,5]],[]]"
-        );
-        assert_eq!(joined(&few.spans, 100), [(10, 40, 15)]);
-        // 40,000 spans of 10 ns in 400 µs; 12,000 may stay, so that four are joined: 3 * 10 + 6 ns.
-        let many = PauseRow {
-            spans: (0..40_000).map(|i| (10 * i, 10 * i + 6, 6)).collect(),
-            ..PauseRow::default()
-        };
-        let text = spans(&pauses(many), 400_000);
-        let count = text.matches("],[").count();
-        assert!((6_000..=12_000).contains(&count), "{count} spans");
-        let all: Vec<Vec<(u64, u64, u64)>> = serde_json::from_str(&text).unwrap();
-        assert_eq!(all[0].iter().map(|span| span.2).sum::<u64>(), 240_000);
-        let last = all[0].last().unwrap();
-        assert_eq!(last.0 + last.1, 399_996);
     }
 
     #[test]

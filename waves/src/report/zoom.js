@@ -1,5 +1,5 @@
 // The rows of "Who paused whom", enlarged: drag over a stretch of time, double click for all of it again. The page says
-// everything without it, but not as finely.
+// everything without it, but not as finely. The charts show the same stretch: the event `stretch` tells them.
 for (const figure of document.querySelectorAll("figure.spread")) {
   const rows = JSON.parse(figure.querySelector("script.spans").textContent);
   const end = Number(figure.dataset.duration);
@@ -19,7 +19,7 @@ for (const figure of document.querySelectorAll("figure.spread")) {
       [...svg.querySelectorAll("g.bars")].forEach((group, row) => {
         // Two pixels a column, and six heights, as in the picture without a script.
         const columns = Math.floor((right - left) / 2), width = (to - from) / columns, stopped = new Float64Array(columns);
-        for (const [start, length, paused] of rows[row]) {
+        for (const [start, length, paused = length] of rows[row]) {
           const a = Math.max(start, from), b = Math.min(start + length, to);
           if (b <= a) continue;
           const last = Math.min(columns - 1, Math.floor((b - from) / width));
@@ -52,18 +52,25 @@ for (const figure of document.querySelectorAll("figure.spread")) {
         make("line", { class: "grid", x1: place, x2: place, y1: 0, y2: foot }, ticks);
         const text = make("text", { x: place, y: foot + 17, "text-anchor": "middle" }, ticks);
         text.textContent = (i * nice).toFixed(Math.max(0, -Math.floor(Math.log10(nice) + 1e-9))) + (i ? " " + name : "");
+        // Within the picture, also at its ends.
+        const half = text.getComputedTextLength() / 2;
+        text.setAttribute("x", Math.max(half, Math.min(svg.viewBox.baseVal.width - half, place)));
       }
     }
     const [size, name] = unit(to);
     output.textContent = from === 0 && to === end ? "" : `${(from / size).toPrecision(6)} to ${(to / size).toPrecision(6)} ${name}`;
   };
+  const tell = (...stretch) => document.dispatchEvent(new CustomEvent("stretch", { detail: stretch }));
   const show = (a, b) => {
     // A hundred-thousandth of the run, or ten nanoseconds, is the most that is enlarged.
     const least = Math.max(10, end / 1e5), length = Math.min(end, Math.max(least, b - a));
-    from = Math.max(0, Math.min(end - length, (a + b - length) / 2));
-    to = from + length;
-    draw();
+    const start = Math.max(0, Math.min(end - length, (a + b - length) / 2));
+    tell(start, start + length);
   };
+  document.addEventListener("stretch", ({ detail: [a, b] }) => {
+    [from, to] = a === undefined ? [0, end] : [a, b];
+    draw();
+  });
   for (const svg of pictures) {
     const [left, right] = svg.dataset.place.split(" ").map(Number);
     const at = event => {
@@ -94,7 +101,7 @@ for (const figure of document.querySelectorAll("figure.spread")) {
       stop();
       if (b - a > 3) show(time(a), time(b));
     });
-    svg.addEventListener("dblclick", () => show(0, end));
+    svg.addEventListener("dblclick", () => tell());
     svg.addEventListener("wheel", event => {
       if (!event.ctrlKey) return;
       event.preventDefault();

@@ -100,3 +100,8 @@ pub(super) fn span(chart: &Chart, default: Option<(u64, u64)>) -> (u64, u64) {
     });
     (from, to.max(from + 1))
 }
+
+/// Returns when the data of a chart end.
+pub fn end(chart: &Chart) -> u64 {
+    span(chart, None).1
+}

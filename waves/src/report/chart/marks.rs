@@ -5,8 +5,8 @@ use maud::{Markup, html};
 use super::super::data::{Chart, Level};
 use super::super::scale::{self, Axis};
 use super::super::text::{coordinate as c, fitted, width};
-use super::FONT;
 use super::paths::Plot;
+use super::{FONT, Frame};
 
 /// Height of one row of marker texts.
 pub(super) const MARKER_ROW: f64 = 17.0;
@@ -59,8 +59,11 @@ pub(super) struct MarkerPlace {
 
 /// Places each marker's text in the first row in which it overlaps no other. Without such a row, the text shows only
 /// when the marker is pointed at.
-pub(super) fn place_markers(chart: &Chart, plot: &Plot) -> (Vec<MarkerPlace>, usize) {
-    let frame = plot.frame;
+pub(super) fn place_markers(
+    chart: &Chart,
+    frame: &Frame,
+    plot: &Plot,
+) -> (Vec<MarkerPlace>, usize) {
     let mut ends = [0.0_f64; MOST_MARKER_ROWS];
     let mut rows = 0;
     let mut order: Vec<usize> = (0..chart.markers.len()).collect();

@@ -7,7 +7,7 @@ use super::super::decimate;
 use super::super::scale;
 use super::super::text::{coordinate as c, fitted};
 use super::paths::Plot;
-use super::{FONT, TICK_GAP};
+use super::{FONT, Frame, TICK_GAP};
 
 /// Maximum number of rows that are drawn. If there are more, those that are on for the longest time are drawn.
 const MOST_BANDS: usize = 24;
@@ -34,9 +34,17 @@ fn time_on(band: &Band, from: u64, to: u64) -> u64 {
         .sum()
 }
 
-pub(super) fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
-    const BAR: f64 = 12.0;
-    let frame = plot.frame;
+/// Height of the bars of a row.
+pub(super) const BAR: f64 = 12.0;
+
+/// Renders a row. `bars` are given, or are of `plot`.
+pub(super) fn draw_band(
+    band: &Band,
+    frame: &Frame,
+    plot: &Plot,
+    top: f64,
+    bars: impl FnOnce(f64) -> Option<Markup>,
+) -> Markup {
     let (left, right) = (frame.left, frame.left + frame.plot_width());
     let name_room = if frame.names_above {
         frame.plot_width() - 120.0
@@ -81,19 +89,22 @@ pub(super) fn draw_band(band: &Band, plot: &Plot, top: f64) -> Markup {
         text class="ink halo" x=(c(name_x)) y=(c(text_y)) text-anchor=(name_anchor) { (name) @if name != band.name { title { (band.name) } } }
         text class="halo" x=(c(figure_x)) y=(c(text_y)) text-anchor=(figure_anchor) { (figures) }
         rect class="row" x=(c(left)) y=(c(bar_top)) width=(c(right - left)) height=(c(BAR)) {}
-        @for (start, end, share) in runs(band, plot) {
-            rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
-                fill-opacity=[(share < 1.0).then(|| c(share))] {}
+        @if let Some(bars) = bars(bar_top) {
+            (bars)
+        } @else {
+            @for (start, end, share) in runs(band, plot, plot.width.floor().max(1.0) as usize) {
+                rect class="band" x=(c(left + start)) y=(c(bar_top)) width=(c(end - start)) height=(c(BAR))
+                    fill-opacity=[(share < 1.0).then(|| c(share))] {}
+            }
         }
     }
 }
 
-/// Returns the rectangles of a row: start, end and density. Many short states next to each other become one paler
-/// rectangle.
-fn runs(band: &Band, plot: &Plot) -> Vec<(f64, f64, f64)> {
-    let columns = plot.frame.plot_width().floor().max(1.0) as usize;
+/// Returns the rectangles of a row in so many columns: start, end and density. Many short states next to each other
+/// become one paler rectangle.
+pub(super) fn runs(band: &Band, plot: &Plot, columns: usize) -> Vec<(f64, f64, f64)> {
     let covered = decimate::coverage(&band.spans, plot.from, plot.to, columns);
-    let pixel = plot.frame.plot_width() / columns as f64;
+    let pixel = plot.width / columns as f64;
     let mut runs: Vec<(f64, f64, f64)> = Vec::new();
     for (index, &share) in covered.iter().enumerate() {
         if share == 0.0 {
