@@ -103,8 +103,8 @@ planted: setup
 	@tools/planted.py $(NAMES)
 
 # make pictures: the page of every built-in scenario in headless Chromium, with model NICs: no text that is clipped, overlaps
-# or is too pale, no page that scrolls sideways on a phone. KEEP=FOLDER keeps the pages and their pictures, OF="deadlock
-# pair" takes these scenarios only.
+# or is too pale, no page that scrolls sideways on a phone, also while charts are enlarged and the strip is moved.
+# KEEP=FOLDER keeps the pages and their pictures, OF="deadlock pair" takes these scenarios only.
 pictures: check-tools
 	@tools/setup.sh chromium
 	@$(CARGO) build --quiet --profile dev --workspace --bin xoff

@@ -21,6 +21,7 @@ pub fn scripts() -> Markup {
     html! {
         style { (PreEscaped(UPLOT_RULES)) }
         script { "/*" (PreEscaped(UPLOT_LICENCE)) "*/" (PreEscaped(UPLOT)) }
+        script { (PreEscaped(include_str!("../chart_marks.js"))) }
         script { (PreEscaped(include_str!("../charts.js"))) }
         script { (PreEscaped(include_str!("../strip.js"))) }
     }
