@@ -65,7 +65,7 @@ FOUND = ["contrast", "overlaps: 'good", "clipped: 'cut", "clipped: 'beyond", "sc
 FOUND += ["overlaps: 'pale drawing", "clipped: 'drawn too far"]
 # A chart is wrong if the script of a page is changed so: what is found.
 BROKEN = {
-    "a stretch is not enlarged": ("[from, to] = a === undefined ? part : [a, b];\n    for", "for"),
+    "a stretch is not enlarged": ("[from, to] = a === undefined ? part : [a, b];\n    room", "room"),
     "double click does not go back": ("bind: { dblclick: () => () => tell() }", "bind: { dblclick: () => () => null }"),
     "the cursor stays in one chart": ('key: "stretch"', "key: String(given.number)"),
     "the strip does not move": ("if (held.what !== \"new\") return move(", "if (held.what !== \"new\") return Math.max("),

@@ -2,9 +2,13 @@
 // be enlarged. All charts, the strip and "Who paused whom" show the same stretch: the event `stretch` of the document
 // tells them, with start and end in nanoseconds, or with nothing for what they show at first. Print has the stills.
 for (const holder of document.querySelectorAll(".charts[data-axis]")) {
-  const { whole: [begin, end], part, width: units, height: steps } = JSON.parse(holder.dataset.axis);
+  const { whole: [begin, end], part, width: units, height: steps, fine, finer } = JSON.parse(holder.dataset.axis);
   const phone = matchMedia("(max-width:700px)"), font = chartMarks.font;
   let [from, to] = part;
+  // Room that the values beside the axes need, if it is more than in the stills.
+  let room = 0;
+  // Finer paths, if there are any, where a picture has not many more of their columns than of the others.
+  const near = () => fine && ((to - from) / (end - begin)) * fine <= 400;
   const atFirst = () => from === part[0] && to === part[1];
 
   // The least that is shown: a hundred-thousandth of the run, or ten nanoseconds.
@@ -39,14 +43,14 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
   };
 
   // The pieces of a path, each a list of times and values: M, then h, v and l from where the pen is.
-  const pieces = (path, [low, high]) => {
+  const pieces = (path, [low, high], width) => {
     const all = [];
     let [x, y] = [0, 0];
     for (const [, command, places] of (path?.getAttribute("d") ?? "").matchAll(/([Mhvl])([^MhvlZ]*)/g)) {
       const n = places.match(/-?\d+/g).map(Number);
       if (command === "M") all.push([]), [x, y] = n;
       else x += command === "v" ? 0 : n[0], y += command === "h" ? 0 : n.at(-1);
-      all.at(-1).push([begin + (x / units) * (end - begin), high - (y / steps) * (high - low)]);
+      all.at(-1).push([begin + (x / width) * (end - begin), high - (y / steps) * (high - low)]);
     }
     return all;
   };
@@ -68,42 +72,48 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
       return a[1] + (b[0] > a[0] ? ((b[1] - a[1]) * (time - a[0])) / (b[0] - a[0]) : 0);
     });
   };
-  const isStairs = ([x, y], i, piece) => !i || x === piece[i - 1][0] || y === piece[i - 1][1];
-
   // What uPlot draws of a figure: areas and bands are two series each with what is between them filled; lines lie on
-  // them, the first on top. `lines` has the number of the series of each line.
+  // them, the first on top. `lines` has the number of the series of each line, `data` the values of all series, of the
+  // paths of the stills and of finer ones.
   const seriesOf = (figure, given, colour) => {
-    const series = [{}], bands = [], curves = [], lines = [];
-    const add = (curve, options) => {
-      const stairs = curve.every(piece => piece.every(isStairs));
-      const paths = stairs ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
-      curves.push(curve);
-      return series.push({ stairs, paths, points: { show: false }, width: 0, ...options }) - 1;
-    };
+    const series = [{}], bands = [], lines = [], curves = { "": [], f: [] };
     const path = (what, index) => figure.querySelector(`#c${given.number}${what}${index}`);
-    const between = (outline, fill) =>
-      bands.push({ series: edges(pieces(outline, given.values)).map(edge => add(edge, {})), fill });
+    const isStep = ([x, y], i, piece) => !i || x === piece[i - 1][0] || y === piece[i - 1][1];
+    const isStairs = curve => curve.every(piece => piece.every(isStep));
+    // Adds the series of a path: `parts` gives the curve of each.
+    const add = (what, index, options, parts = curve => [curve]) => {
+      for (const [kind, width] of [["", units], ["f", units * finer]])
+        curves[kind].push(...parts(pieces(path(kind + what, index), given.values ?? [0, 1], width)));
+      return parts([]).map(() => {
+        const number = series.length, stairs = () => isStairs(curves[near() ? "f" : ""][number - 1]);
+        const paths = (...all) => (stairs() ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear())(...all);
+        return series.push({ stairs, paths, points: { show: false }, width: 0, ...options }) - 1;
+      });
+    };
+    const between = (what, index, fill) => bands.push({ series: add(what, index, {}, edges), fill });
     if (given.values) {
       const swatches = [...figure.querySelectorAll(".legend .swatch path:first-child")];
       const count = swatches.filter(swatch => !swatch.matches(".area")).length;
       const opacity = Math.min(0.22, Math.max(0.03, 0.5 / count));
-      swatches.slice(count).forEach((swatch, i) => between(path("a", i), () => colour(swatch, "fill", 0.16)));
+      swatches.slice(count).forEach((swatch, i) => between("a", i, () => colour(swatch, "fill", 0.16)));
       for (let i = count - 1; i >= 0; i--)
-        if (path("r", i)) between(path("r", i), () => colour(swatches[i], "stroke", opacity));
+        if (path("r", i)) between("r", i, () => colour(swatches[i], "stroke", opacity));
       for (let i = count - 1; i >= 0; i--) {
         const dash = getComputedStyle(swatches[i]).strokeDasharray.match(/[\d.]+/g)?.map(Number);
-        const stroke = () => colour(swatches[i], "stroke");
-        lines[i] = add(pieces(path("l", i), given.values), { stroke, width: 1.8, dash });
+        [lines[i]] = add("l", i, { stroke: () => colour(swatches[i], "stroke"), width: 1.8, dash });
       }
-    } else add([], {});
-    const times = new Set([begin, end]);
-    for (const piece of curves.flat()) {
-      for (const [time] of piece) times.add(time);
-      // Where a piece ends there may be a gap.
-      times.add(piece.at(-1)[0] + 0.5);
-    }
-    const x = [...times].sort((a, b) => a - b);
-    return { series, bands, lines, data: [x, ...curves.map(curve => at(curve, x))] };
+    } else add("l", 0, {});
+    const data = kind => {
+      const times = new Set([begin, end]);
+      for (const piece of curves[kind].flat()) {
+        for (const [time] of piece) times.add(time);
+        // Where a piece ends there may be a gap.
+        times.add(piece.at(-1)[0] + 0.5);
+      }
+      const x = [...times].sort((a, b) => a - b);
+      return [x, ...curves[kind].map(curve => at(curve, x))];
+    };
+    return { series, bands, lines, data: { "": data(""), f: fine ? data("f") : null } };
   };
 
   // The ends of the value axis: at first those of the still; later from 0, or the least, to the greatest that is shown,
@@ -132,7 +142,7 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
   // The value of a line: that of the step at the time, or between the points around it.
   const valueAt = ({ data: [x, ...all], series }, line, time) => {
     const values = all[line - 1], before = x.findLastIndex(other => other <= time), after = before + 1;
-    if (series[line].stairs || values[before] == null || values[after] == null) return values[before];
+    if (series[line].stairs() || values[before] == null || values[after] == null) return values[before];
     return values[before] + ((values[after] - values[before]) * (time - x[before])) / (x[after] - x[before]);
   };
 
@@ -158,10 +168,10 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
     };
     const still = () => {
       const svg = figure.querySelectorAll(":scope > svg.chart")[phone.matches ? 1 : 0], plot = svg.querySelector(".plot");
-      const room = svg.viewBox.baseVal.width, [left, width] = [plot.x.baseVal.value, plot.width.baseVal.value];
+      const all = svg.viewBox.baseVal.width, [left, width] = [plot.x.baseVal.value, plot.width.baseVal.value];
       // Texts of the time axis are as far beyond its ends as half of them.
       const half = chartMarks.width(when(to)) / 2 + 2;
-      return { left: Math.max(left, half), right: Math.max(room - left - width, half) };
+      return { left: Math.max(left, half, room), right: Math.max(all - left - width, half) };
     };
     const marks = () => chartMarks.place(given.marks, [from, to], still(), figure.clientWidth);
     const size = () => ({
@@ -169,6 +179,12 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
       height: 40 + 17 * marks().rows + (given.values ? (phone.matches ? 190 : 220) : rows.length * (phone.matches ? 33 : 20)),
     });
     const { series, bands, lines, data } = seriesOf(figure, given, colour);
+    const needed = () => {
+      const [low, high] = ends(given, data[near() ? "f" : ""]);
+      // A value every 30 pixels.
+      const values = given.values ? ticks([low, high], given.divisor, (high - low) / 7) : [];
+      return Math.max(0, ...values.map(chartMarks.width)) + 10;
+    };
     const axis = {
       font, stroke: () => colour("text:not(.ink)"), ticks: { show: false },
       grid: { stroke: () => colour(".grid", "stroke"), width: 1 },
@@ -177,7 +193,7 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
     };
     const chart = new uPlot({
       ...size(), series, bands, legend: { show: false },
-      scales: { x: { time: false, range: () => [from, to] }, y: { range: () => ends(given, data) } },
+      scales: { x: { time: false, range: () => [from, to] }, y: { range: chart => ends(given, chart.data ?? data[""]) } },
       padding: [() => 8 + 17 * marks().rows, () => still().right, 2, 0],
       axes: [{
         ...axis, size: 30, gap: 9, space: 84,
@@ -196,24 +212,30 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
         sync: { key: "stretch", filters: { pub: type => type !== "mousedown" && type !== "mouseup" } },
       },
       hooks: {
-        draw: [chart => chartMarks.draw(chart, { figure, given, rows, marks: marks(), from, to, colour, atFirst: atFirst(), above: phone.matches })],
+        draw: [chart => {
+          const shown = { marks: marks(), from, to, atFirst: atFirst(), above: phone.matches };
+          chartMarks.draw(chart, { figure, given, rows, colour, ...shown });
+        }],
         setCursor: [chart => point(figure, given, lines, chart)],
         setSelect: [({ select: { left, width } }) => {
           if (width > 3) enlarge(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
           if (width) chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },
-    }, data, figure);
+    }, data[near() ? "f" : ""], figure);
     figure.classList.add("live");
     fingers(chart.over);
     new ResizeObserver(() => chart.setSize(size())).observe(figure);
-    return { chart, size };
+    return { chart, size, data, needed };
   };
 
   const charts = [...holder.querySelectorAll("figure[data-chart]")].map(make);
   document.addEventListener("stretch", ({ detail: [a, b] }) => {
     [from, to] = a === undefined ? part : [a, b];
-    for (const { chart, size } of charts) {
+    room = atFirst() ? 0 : Math.max(...charts.map(({ needed }) => needed()));
+    for (const { chart, size, data } of charts) {
+      const shown = data[near() ? "f" : ""];
+      if (chart.data !== shown) chart.setData(shown, false);
       chart.setScale("x", { min: from, max: to });
       chart.setSize(size());
     }

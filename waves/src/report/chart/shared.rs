@@ -24,6 +24,11 @@ const HEIGHT: f64 = 2_000.0;
 const CELLS: u64 = 400;
 /// Most columns of the whole run, in widths of what is shown at first: bounds what a page weighs.
 const MOST_ENLARGED: u64 = 10;
+/// Units to a unit of the others, in paths of finer columns.
+const FINER: f64 = 8.0;
+/// Most columns of the whole run in finer paths: of one line, and of all lines of a page.
+const MOST_FINE: usize = 2_000;
+const MOST_FINE_OF_ALL: usize = 24_000;
 /// Most spans of the rows of a chart that the page has for enlarging it.
 const MOST_SPANS: usize = 6_000;
 
@@ -46,11 +51,26 @@ impl Time {
         COLUMNS * self.enlarged()
     }
 
-    /// What the script needs to know of the axis of all charts, as JSON.
-    pub fn json(&self) -> String {
+    /// Columns of the whole run that a page of so many lines, with so many intervals each, has besides, for what is
+    /// enlarged; none if they are not much finer.
+    pub fn fine(&self, lines: usize, intervals: usize) -> Option<u64> {
+        let room = (MOST_FINE_OF_ALL / lines.max(1)).min(MOST_FINE);
+        let count = intervals.min(room) as u64;
+        (count >= 2 * self.columns()).then_some(count)
+    }
+
+    /// What the script needs to know of the axis of all charts, as JSON. `fine` is of [`Time::fine`].
+    pub fn json(&self, fine: Option<u64>) -> String {
         let width = WIDTH * self.enlarged() as f64;
-        serde_json::json!({"whole": self.whole, "part": self.part, "width": width, "height": HEIGHT})
-            .to_string()
+        serde_json::json!({
+            "whole": self.whole,
+            "part": self.part,
+            "width": width,
+            "height": HEIGHT,
+            "fine": fine,
+            "finer": FINER,
+        })
+        .to_string()
     }
 }
 
@@ -79,6 +99,7 @@ pub struct Shared<'a> {
     time: Time,
     plot: Plot,
     axis: Option<Axis>,
+    fine: Option<(Chart, Plot)>,
 }
 
 impl<'a> Shared<'a> {
@@ -99,6 +120,20 @@ impl<'a> Shared<'a> {
             time,
             plot,
             axis: value_axis(chart),
+            fine: None,
+        }
+    }
+
+    /// Adds the same data, condensed to finer columns, for the script.
+    pub fn with_fine(self, chart: Chart, columns: u64) -> Self {
+        let plot = Plot {
+            width: FINER * self.plot.width,
+            columns,
+            ..self.plot
+        };
+        Self {
+            fine: Some((chart, plot)),
+            ..self
         }
     }
 
@@ -124,19 +159,11 @@ impl<'a> Shared<'a> {
 
     /// Renders the paths, unseen.
     pub fn paths(&self) -> Markup {
-        let drawn =
-            |what, index, d: String| html! { path.shared id=(self.name(what, index)) d=(d) {} };
         html! {
             svg.data aria-hidden="true" { defs {
                 @if let Some(axis) = &self.axis {
-                    @for (index, area) in self.chart.areas.iter().enumerate() {
-                        (drawn("a", index, outline(area, axis, &self.plot)))
-                    }
-                    @for (index, line) in self.chart.lines.iter().enumerate() {
-                        @let pieces = columns(columns::of_line(line), self.plot.from, self.plot.to, self.plot.columns);
-                        (drawn("r", index, band(&pieces, axis, &self.plot)))
-                        (drawn("l", index, path(line, axis, &self.plot)))
-                    }
+                    (self.curves(self.chart, axis, &self.plot, ["a", "r", "l"]))
+                    @if let Some((chart, plot)) = &self.fine { (self.curves(chart, axis, plot, ["fa", "fr", "fl"])) }
                 }
                 @for (index, row) in chosen_bands(self.chart, self.time.part.0, self.time.part.1).0.iter().enumerate() {
                     g id=(self.name("b", index)) { @for (opacity, d) in densities(row, &self.plot, self.time.enlarged()) {
@@ -144,6 +171,22 @@ impl<'a> Shared<'a> {
                     } }
                 }
             } }
+        }
+    }
+
+    /// Renders the paths of areas, bands and lines, by names.
+    fn curves(&self, chart: &Chart, axis: &Axis, plot: &Plot, names: [&str; 3]) -> Markup {
+        let drawn =
+            |what, index, d: String| html! { path.shared id=(self.name(what, index)) d=(d) {} };
+        html! {
+            @for (index, area) in chart.areas.iter().enumerate() {
+                (drawn(names[0], index, outline(area, axis, plot)))
+            }
+            @for (index, line) in chart.lines.iter().enumerate() {
+                @let pieces = columns(columns::of_line(line), plot.from, plot.to, plot.columns);
+                @if !line.ranges.is_empty() { (drawn(names[1], index, band(&pieces, axis, plot))) }
+                (drawn(names[2], index, path(line, axis, plot)))
+            }
         }
     }
 
@@ -356,5 +399,9 @@ mod tests {
         };
         let columns = [1_000_000, 400_000, 10].map(|to| time(to).columns());
         assert_eq!(columns, [200, 600, 2_000]);
+        // As fine as the intervals are, up to 24,000 columns in all; nothing if that is less than twice as fine.
+        let fine = [(3, 5_000), (3, 900), (40, 5_000), (100, 5_000), (3, 399)];
+        let fine = fine.map(|(lines, intervals)| time(1_000_000).fine(lines, intervals));
+        assert_eq!(fine, [Some(2_000), Some(900), Some(600), None, None]);
     }
 }

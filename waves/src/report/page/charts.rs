@@ -45,6 +45,25 @@ fn is_over_time(chart: &Chart) -> bool {
     chart.categories.is_empty() && chart.span_ns.is_none() && !apart
 }
 
+/// Few enough lines over the whole run, of so many columns.
+fn condensed(chart: &Chart, whole: (u64, u64), columns: u64) -> Chart {
+    let chart = Chart {
+        span_ns: Some(whole),
+        ..chart.clone()
+    };
+    condense::in_columns(&chart, MOST_NAMES, columns).into_owned()
+}
+
+/// How fine the intervals of charts are, if they are much finer than their pictures.
+fn fine(report: &Report, shown: &[Chart], axis: Time) -> Option<u64> {
+    let lines = shown
+        .iter()
+        .map(|chart| chart.lines.len() + chart.areas.len());
+    let all = report.charts.iter().filter(|chart| is_over_time(chart));
+    let intervals = all.flat_map(|chart| chart.lines.iter().map(|line| line.points.len()));
+    axis.fine(lines.sum(), intervals.max().unwrap_or(0))
+}
+
 /// Renders the charts over time.
 pub fn charts(report: &Report) -> Markup {
     let axis = shown_time(report);
@@ -52,21 +71,27 @@ pub fn charts(report: &Report) -> Markup {
         if !is_over_time(chart) {
             return (condense::chart(chart).into_owned(), false);
         }
-        let whole = Chart {
-            span_ns: Some(axis.whole),
-            ..chart.clone()
-        };
-        let condensed = condense::in_columns(&whole, MOST_NAMES, axis.columns());
+        let condensed = condensed(chart, axis.whole, axis.columns());
         let part = Chart {
             span_ns: Some(axis.part),
-            ..condensed.into_owned()
+            ..condensed
         };
         (part, true)
     };
     let (charts, over_time): (Vec<Chart>, Vec<bool>) = report.charts.iter().map(shown).unzip();
     let (wide, narrow) = (Frame::wide(&charts), Frame::narrow(&charts));
-    let shared =
-        |number: usize| over_time[number].then(|| Shared::new(&charts[number], number, axis));
+    let fine = fine(report, &charts, axis);
+    let shared = |number: usize| {
+        let shared = Shared::new(&charts[number], number, axis);
+        let shared = match fine {
+            Some(columns) => {
+                let chart = condensed(&report.charts[number], axis.whole, columns);
+                shared.with_fine(chart, columns)
+            }
+            None => shared,
+        };
+        over_time[number].then_some(shared)
+    };
     let shared: Vec<Option<Shared>> = (0..charts.len()).map(shared).collect();
     html! {
         @if !charts.is_empty() {
@@ -76,7 +101,7 @@ pub fn charts(report: &Report) -> Markup {
                 "Drag over a stretch of time to enlarge it in all charts; double click goes back. " output.tip {} " "
                 button type="button" hidden { "Back" }
             }
-            div.charts data-axis=(axis.json()) {
+            div.charts data-axis=(axis.json(fine)) {
                 @for (chart, shared) in charts.iter().zip(&shared) { (figure(chart, shared.as_ref(), wide, narrow)) }
             }
             (heat_maps(report, axis.part))
