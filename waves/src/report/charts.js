@@ -134,8 +134,9 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
     for (const [pointer, mouse] of [["down", "mousedown"], ["move", "mousemove"], ["up", "mouseup"], ["cancel", "mouseup"]])
       over.addEventListener("pointer" + pointer, event => {
         if (event.pointerType === "mouse") return;
-        const { clientX, clientY } = event;
-        (mouse === "mouseup" ? document : over).dispatchEvent(new MouseEvent(mouse, { clientX, clientY, bubbles: true }));
+        // uPlot leaves out moves by nothing.
+        const { clientX, clientY } = event, options = { clientX, clientY, movementX: 1, bubbles: true };
+        (mouse === "mouseup" ? document : over).dispatchEvent(new MouseEvent(mouse, options));
       });
   };
 
@@ -223,6 +224,11 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
         }],
       },
     }, data[near() ? "f" : ""], figure);
+    if (given.rows_left_out) {
+      const more = chart.root.appendChild(document.createElement("p"));
+      more.className = "below muted";
+      more.textContent = `and ${given.rows_left_out.toLocaleString("en")} more rows that were on for less`;
+    }
     figure.classList.add("live");
     fingers(chart.over);
     new ResizeObserver(() => chart.setSize(size())).observe(figure);
@@ -237,6 +243,8 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
       const shown = data[near() ? "f" : ""];
       if (chart.data !== shown) chart.setData(shown, false);
       chart.setScale("x", { min: from, max: to });
+      // What the legend says to be above the picture is so at first.
+      chart.root.parentNode.classList.toggle("enlarged", !atFirst());
       chart.setSize(size());
     }
   });

@@ -17,9 +17,9 @@ use super::paths::{Plot, band, outline, path};
 use super::rows::{BAR, chosen_bands, runs};
 use super::{BLEED, Frame};
 
-/// Units of a path to the width of what is shown at first, and to the height of the plot.
+/// Units of a path to the width of what is shown at first, and to the height of the plot. What is enlarged may be low.
 const WIDTH: f64 = 4_000.0;
-const HEIGHT: f64 = 2_000.0;
+const HEIGHT: f64 = 20_000.0;
 /// Cells of a row of states in the width of what is shown at first.
 const CELLS: u64 = 400;
 /// Most columns of the whole run, in widths of what is shown at first: bounds what a page weighs.
@@ -368,9 +368,9 @@ mod tests {
         let (whole, chart) = ((0, 8_000), chart(part));
         let shared = Shared::new(&chart, 3, Time { whole, part });
         let paths = shared.paths().into_string();
-        // 4,000 units for a quarter, 2,000 for the axis to 2 bytes: 100 bytes are 98,000 above it, or 49 axes.
+        // 4,000 units for a quarter, 20,000 for the axis to 2 bytes: 100 bytes are 980,000 above it, or 49 axes.
         assert!(
-            paths.contains("id=\"c3l0\" d=\"M0 1000h4000v-99000h4000v99000h8000\""),
+            paths.contains("id=\"c3l0\" d=\"M0 10000h4000v-990000h4000v990000h8000\""),
             "{paths}"
         );
         // A cell is 10 units, 5 ns.
@@ -381,7 +381,7 @@ mod tests {
         let frame = Frame::wide(std::slice::from_ref(&chart));
         let picture = super::super::shared_svg(&shared, frame, "chart").into_string();
         assert!(
-            picture.contains("viewBox=\"0 -18.2 4000 2036.4\""),
+            picture.contains("viewBox=\"0 -181.8 4000 20363.6\""),
             "{picture}"
         );
         assert!(
