@@ -363,6 +363,7 @@ proptest! {
     fn any_numbers_make_finite_pictures(points in prop::collection::vec((any::<u64>(), any::<f64>()), 0..60), level in any::<f64>(), shape in prop::sample::select(&[Shape::Straight, Shape::Hold, Shape::Mean][..]), range in prop::option::of((any::<f64>(), any::<f64>()))) {
         let mut points = points;
         points.sort_by_key(|&(time, _)| time);
+        let finite = points.iter().any(|point| point.1.is_finite());
         let spans = points.chunks_exact(2).map(|pair| (pair[0].0, pair[1].0)).collect();
         let markers = points.iter().map(|&(at_ns, value)| Marker { at_ns, text: value.to_string() }).collect();
         let chart = Chart {
@@ -382,6 +383,14 @@ proptest! {
             }
         }
         prop_assert!(svg.len() < 100_000, "{} bytes", svg.len());
+        // The paths that a page has of it are whole numbers.
+        let page = Report { charts: vec![chart], ..Report::default() }.html();
+        let paths = page.split("<path class=\"shared\"").skip(1);
+        let paths: Vec<&str> = paths.filter_map(|path| path.split("d=\"").nth(2)?.split('"').next()).collect();
+        prop_assert!(!paths.is_empty() || !finite);
+        for path in paths {
+            prop_assert!(path.chars().all(|c| "Mhvlz Z-".contains(c) || c.is_ascii_digit()), "{}", path);
+        }
     }
 }
 
