@@ -14,7 +14,7 @@ use xoff_sim::kernel::Node;
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::congestion::{Chosen, CongestionKind, CongestionSetup, Pace};
 use xoff_sim::nic::shape::BEAT_BYTES;
-use xoff_sim::nic::translation::TranslationConfig;
+use xoff_sim::nic::translation::{PageSize, TranslationConfig};
 use xoff_sim::nic::{
     Address, DcqcnChange, ModelNic, ModelNicConfig, NicCounters, NicSettings, PauseLog, QpSettings,
     ReadRights, Region,
@@ -109,10 +109,30 @@ pub trait Endpoint: Node + Debug {
         let _ = (index, rights);
     }
 
-    /// Has the pages of the first `bytes` of the region that was created with a QP used, one after the other, before
-    /// anything else. Of no effect at a NIC that does not translate addresses.
-    fn touch(&mut self, index: u16, bytes: u64) {
-        let _ = (index, bytes);
+    /// Has the region that is created with a QP from now on pages of a size of its own. Of no effect at a NIC that does
+    /// not translate addresses.
+    fn set_page(&mut self, index: u16, size: PageSize) {
+        let _ = (index, size);
+    }
+
+    /// Has the pages of the regions that were created with these QPs used, one after the other in this order, before
+    /// anything else. Called before the first QP is connected, and before simulated time starts; without it no page was
+    /// used. Of no effect at a NIC that does not translate addresses.
+    ///
+    /// # Errors
+    ///
+    /// The endpoint cannot go on.
+    fn touch(&mut self, qps: &[u16]) -> Result<(), EndpointError> {
+        let _ = qps;
+        Ok(())
+    }
+
+    /// Frees the pages that have the `bytes` from an address of the region on that was created with a QP, between two
+    /// runs. An RTL NIC is told by register writes, which take some cycles. Returns whether it can: not at a NIC that
+    /// does not translate addresses.
+    fn free(&mut self, index: u16, va: u64, bytes: u64) -> bool {
+        let _ = (index, va, bytes);
+        false
     }
 
     /// What translation of addresses has cost. `None`: all translations are on chip.
@@ -377,7 +397,7 @@ pub struct EndpointSetup {
     pub pcie: PcieConfig,
     /// The congestion control in place of DCQCN. Model NICs alone get one.
     pub congestion: Option<Chosen>,
-    /// Page tables and their cache. Model NICs alone get them.
+    /// Page tables and their cache. Model NICs and RTL NICs alone get them.
     pub translation: Option<TranslationConfig>,
     /// TCP, for the hosts that speak it.
     pub tcp: TcpSettings,
@@ -887,8 +907,18 @@ impl Endpoint for ModelNic {
         self.permit(index, rights);
     }
 
-    fn touch(&mut self, index: u16, bytes: u64) {
-        self.touch(index, bytes);
+    fn set_page(&mut self, index: u16, size: PageSize) {
+        self.set_page(index, size);
+    }
+
+    fn touch(&mut self, qps: &[u16]) -> Result<(), EndpointError> {
+        qps.iter().for_each(|index| self.touch(*index));
+        Ok(())
+    }
+
+    fn free(&mut self, index: u16, va: u64, bytes: u64) -> bool {
+        self.free_pages(index, va, bytes);
+        self.translation().is_some()
     }
 
     fn translation(&self) -> Option<TranslationCost> {

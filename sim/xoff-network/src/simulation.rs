@@ -109,6 +109,8 @@ pub struct FlowEnds {
     pub sender: usize,
     /// The node at the other end.
     pub to: NodeId,
+    /// QP indices at `from` and at `to`.
+    pub qps: [u16; 2],
     /// Where its data comes from: `from`, but if all messages are READs and atomics `to`.
     pub source: NodeId,
     /// QP index there.
@@ -1011,6 +1013,7 @@ fn create(
     let plan = paths.plan();
     let mut used = BTreeMap::<NodeId, u16>::new();
     let mut reading = BTreeSet::new();
+    let mut touched = BTreeMap::<NodeId, Vec<u16>>::new();
     let mut draws = seed.draws();
     for connection in connections {
         let settings = connection.settings;
@@ -1062,9 +1065,12 @@ fn create(
             if config.returns() && reading.insert(ends[side]) {
                 endpoint.enable_reads(paths.host(ends[side]).max_rd_atomic);
             }
+            if let Some(size) = settings.page_size() {
+                endpoint.set_page(qps[side], size);
+            }
             created[side] = endpoint.create(qps[side], psn, &region)?;
             if settings.touched {
-                endpoint.touch(qps[side], region.length);
+                touched.entry(ends[side]).or_default().push(qps[side]);
             }
             if config.returns() && side == 1 {
                 let (read, atomic) = (true, true);
@@ -1103,6 +1109,7 @@ fn create(
             from: ends[0],
             sender,
             to: ends[1],
+            qps,
             source: ends[source],
             source_qp: qps[source],
             target: ends[target],
@@ -1115,6 +1122,9 @@ fn create(
             waits: settings.waits(),
             qp,
         });
+    }
+    for (node, qps) in touched {
+        endpoint_of(&mut stations[node.0 as usize]).touch(&qps)?;
     }
     Ok((flows, connecting_flows))
 }

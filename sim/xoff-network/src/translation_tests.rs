@@ -299,6 +299,43 @@ fn the_calculator_says_what_runs_do() {
     assert!((0.7..1.0).contains(&(run.pauses() / said.pauses)));
 }
 
+/// A flow's pages may have a size of their own: beside one whose messages each need a page of 4 KiB, one of 4 MiB in
+/// large pages has the first uses of two, in the cache of the same host.
+#[test]
+fn a_flow_has_a_page_size_of_its_own() {
+    let misses = |small: bool, large: bool| {
+        let flow = |name: &str, page: Option<u64>, working_set: u64| FlowSettings {
+            message: ByteCount::new(4_096),
+            working_set: Some(ByteCount::new(working_set)),
+            page: page.map(ByteCount::new),
+            ..FlowSettings::new(name, "a", "b")
+        };
+        let mut scenario = Scenario::new("two sizes", Duration::from_ms(2))
+            .host("a")
+            .host("b")
+            .link("a", "b", Length::from_m(2));
+        scenario.host.nic = NicKind::Model;
+        scenario.hosts[1].translation = Some(TranslationSettings::default());
+        if small {
+            scenario =
+                scenario.flow(flow("small", None, 16 * MIB).messages(1_000, ByteCount::new(4_096)));
+        }
+        if large {
+            let flow = flow("large", Some(2 * MIB), 4 * MIB);
+            scenario = scenario.flow(flow.messages(1_000, ByteCount::new(4_096)));
+        }
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut recorder = Recorder::new(&simulation);
+        recorder.begin(&simulation);
+        simulation.run_until(Time::from_ms(2)).unwrap();
+        Run(recorder.metrics(&simulation)).get("translation_misses.b")
+    };
+    // 1,000 messages of a page each, one behind the other, in pages of 4 KiB; in those of 2 MiB two pages.
+    assert_eq!(misses(true, false), 1_000.0);
+    assert_eq!(misses(false, true), 2.0);
+    assert_eq!(misses(true, true), 1_002.0);
+}
+
 /// The digest does not depend on threads, nor on a checkpoint in between.
 #[test]
 fn one_seed_one_result() {

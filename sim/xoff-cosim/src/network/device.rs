@@ -10,6 +10,7 @@ use verilated::{Failure, Instance, Model, Top};
 use xoff_sim::host::Host;
 use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
+use xoff_sim::nic::translation::PageSize;
 use xoff_sim::nic::{DcqcnChange, NicCounters, PauseLog, QpSettings, ReadRights, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
@@ -296,6 +297,25 @@ pub trait Driver: Debug + Send + Serialize + DeserializeOwned + 'static {
     /// Has the NIC translate addresses, with page tables of the regions that are created from now on. Called before the
     /// first QP is created, for a device that does it.
     fn translate(&mut self, _tables: PageTables) {}
+
+    /// Has the region that is created with a QP from now on pages of a size of its own, if the NIC translates.
+    fn set_page(&mut self, _index: u16, _size: PageSize) {}
+
+    /// Has the pages of the regions that were created with these QPs used, one after the other. Called before the first QP
+    /// is connected, and takes no simulated time.
+    ///
+    /// # Errors
+    ///
+    /// An assertion of the RTL failed, or the NIC does not do as it should.
+    fn touch(&mut self, _qps: &[u16], _nic: &mut BringUp<'_, Self::Device>) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Frees the pages that have the `bytes` from an address of the region on that was created with a QP, and has the NIC
+    /// forget them, which may take simulated time. Returns whether it can.
+    fn free(&mut self, _index: u16, _va: u64, _bytes: u64) -> bool {
+        false
+    }
 
     /// The NIC was reset: what it has asked for is not delivered any more.
     fn was_reset(&mut self) {}

@@ -6,10 +6,12 @@
 //! | [`rtl_host`] | [`RtlHost`]: a verilated NIC with MACs, driver and host |
 //! | [`xoff_nic`] | [`XoffNic`]: the driver of `rtl/nic` |
 //! | [`page_tables`] | [`PageTables`](page_tables::PageTables): page tables of a host whose NIC translates addresses |
+//! | [`first_uses`] | first uses of pages, before simulated time starts |
 //! | [`arp`] | [`Arp`](arp::Arp): answers ARP on behalf of the network, for NICs that ask |
 
 pub mod arp;
 pub mod device;
+mod first_uses;
 pub mod page_tables;
 pub mod rtl_host;
 #[cfg(test)]

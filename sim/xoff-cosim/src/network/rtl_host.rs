@@ -16,6 +16,7 @@ use xoff_sim::mac::{
     Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
     is_control,
 };
+use xoff_sim::nic::translation::PageSize;
 use xoff_sim::nic::{
     DcqcnChange, Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights, Region,
 };
@@ -279,14 +280,22 @@ impl<D: Driver> RtlHost<D> {
 
     /// Lets the driver do the work that takes no simulated time.
     fn settle(&mut self) -> Result<(), UnitError> {
+        self.before_time(|driver, nic| driver.settle(nic))
+    }
+
+    /// Lets the driver work at the NIC before simulated time starts.
+    fn before_time(
+        &mut self,
+        work: impl FnOnce(&mut D, &mut BringUp<'_, D::Device>) -> Result<(), String>,
+    ) -> Result<(), UnitError> {
         let mut still = BringUp {
             model: self.model.get_mut(),
             pins: &mut *self.pins_in,
             out: &mut *self.pins_out,
             record: self.record.as_mut(),
         };
-        let settled = self.state.driver.settle(&mut still);
-        settled.map_err(|what| broken(&self.config.name, self.state.next, &what))
+        work(&mut self.state.driver, &mut still)
+            .map_err(|what| broken(&self.config.name, self.state.next, &what))
     }
 
     /// Restores the node that [`Endpoint::save`] saved.
@@ -703,6 +712,19 @@ impl<D: Driver> Endpoint for RtlHost<D> {
         {
             self.host_mut().permit_reads(&region, key);
         }
+    }
+
+    fn set_page(&mut self, index: u16, size: PageSize) {
+        self.driver_mut().set_page(index, size);
+    }
+
+    fn touch(&mut self, qps: &[u16]) -> Result<(), EndpointError> {
+        let touched = self.before_time(|driver, nic| driver.touch(qps, nic));
+        touched.map_err(EndpointError::new)
+    }
+
+    fn free(&mut self, index: u16, va: u64, bytes: u64) -> bool {
+        self.driver_mut().free(index, va, bytes)
     }
 
     fn translation(&self) -> Option<TranslationCost> {

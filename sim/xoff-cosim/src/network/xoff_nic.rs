@@ -8,6 +8,7 @@ use xoff_rtl::nic;
 use xoff_sim::host::{AtomicRequest, DataBeat, Host, ReadRequest, WriteBeat};
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::registers::{Write, identity_writes};
+use xoff_sim::nic::translation::PageSize;
 use xoff_sim::nic::{DcqcnChange, NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::Cycle;
@@ -20,6 +21,7 @@ use super::device::{
     BringUp, Created, Device, Driver, Edge, Framing, HostSetup, Inputs, Limits, Outputs, Pauses,
     PortShape, Receive, Transmit,
 };
+use super::first_uses;
 use super::page_tables::PageTables;
 use crate::units::axi_lite::{AxiLite, Response};
 use crate::units::verbs::{put_recv, put_work, take_completion};
@@ -111,12 +113,13 @@ fn bytes(words: &[u32], count: u8) -> Result<Vec<u8>, String> {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct XoffNic {
     qpn_base: u32,
+    mac: MacAddr,
     axi: AxiLite,
     /// Cycles left until the NIC has cleared its memories.
     clearing: u64,
     created: BTreeMap<u16, Created>,
-    /// Those of QPs that were created.
-    regions: BTreeMap<u16, Region>,
+    /// Those of QPs that were created, with what READs and atomics may do.
+    regions: BTreeMap<u16, (Region, ReadRights)>,
     /// DCQCN's values of QPs that were opened before simulated time started.
     first_rates: BTreeMap<u16, DcqcnValues>,
     /// If the NIC translates addresses.
@@ -190,10 +193,10 @@ impl XoffNic {
         }
     }
 
-    /// Frees the page that has an address of the region at an index, although it is registered. Returns whether it was
-    /// there. A packet that needs it ends its QP, unless the NIC has its translation.
-    pub fn free_page(&mut self, index: u16, va: u64) -> bool {
-        (self.tables.as_mut()).is_some_and(|tables| tables.free(index, va))
+    /// Frees the pages that have the `bytes` from an address of the region at an index on, although it is registered.
+    /// Returns whether one of them was there. A packet that needs one ends its QP, unless the NIC has its translation.
+    pub fn free_pages(&mut self, index: u16, va: u64, bytes: u64) -> bool {
+        (self.tables.as_mut()).is_some_and(|tables| tables.free(index, va, bytes))
     }
 
     /// The register interface. Accesses queued here are performed in simulated time, or before it starts.
@@ -203,18 +206,19 @@ impl XoffNic {
 
     /// Creates the driver of a NIC with these settings.
     pub fn of(settings: &NicSettings) -> Self {
-        Self::with(settings.qpn_base, settings.writes())
+        Self::with((settings.qpn_base, settings.mac), settings.writes())
     }
 
     /// Creates the driver of a NIC whose settings are the registers' reset values, other than its first QP number and
     /// its MAC address.
     pub fn with_reset_values(qpn_base: u32, mac: MacAddr) -> Self {
-        Self::with(qpn_base, identity_writes(qpn_base, mac).to_vec())
+        Self::with((qpn_base, mac), identity_writes(qpn_base, mac).to_vec())
     }
 
-    fn with(qpn_base: u32, writes: Vec<Write>) -> Self {
+    fn with((qpn_base, mac): (u32, MacAddr), writes: Vec<Write>) -> Self {
         let mut this = Self {
             qpn_base,
+            mac,
             axi: AxiLite::default(),
             clearing: CLEARING,
             first_rates: BTreeMap::new(),
@@ -292,11 +296,13 @@ impl Driver for XoffNic {
             key: self.register(index, region),
         };
         self.created.insert(index, created);
-        self.regions.insert(index, *region);
+        self.regions.insert(index, (*region, ReadRights::default()));
     }
 
     fn permit(&mut self, index: u16, rights: ReadRights) -> Option<(Region, u32)> {
-        let region = *self.regions.get(&index)?;
+        let (region, known) = self.regions.get_mut(&index)?;
+        *known = rights;
+        let region = *region;
         Some((region, self.register_with(index, &region, rights)))
     }
 
@@ -304,6 +310,42 @@ impl Driver for XoffNic {
         let (register, word) = tables.on();
         self.axi.write(register.into(), word);
         self.tables = Some(tables);
+    }
+
+    fn set_page(&mut self, index: u16, size: PageSize) {
+        if let Some(tables) = &mut self.tables {
+            tables.set_page(index, size);
+        }
+    }
+
+    fn free(&mut self, index: u16, va: u64, bytes: u64) -> bool {
+        let Some((region, rights)) = self.regions.get(&index).copied() else {
+            return false;
+        };
+        // The NIC forgets what it knows of the table when the region is registered again.
+        if self.free_pages(index, va, bytes) {
+            self.register_with(index, &region, rights);
+        }
+        self.tables.is_some()
+    }
+
+    fn touch(&mut self, qps: &[u16], nic: &mut BringUp<'_, XoffPins>) -> Result<(), String> {
+        let (Some(tables), Some(&index)) = (&self.tables, qps.first()) else {
+            return Ok(());
+        };
+        let uses = tables.used_last(qps);
+        let keys = uses
+            .iter()
+            .map(|(index, va)| (self.created[index].key, *va));
+        let keys: Vec<(u32, u64)> = keys.collect();
+        self.open(index, &first_uses::qp(self.mac));
+        self.settle(nic)?;
+        if let Some(tables) = &self.tables {
+            let qpn = self.qpn_base + u32::from(index);
+            first_uses::receive(nic, tables, (self.mac, qpn), &keys)?;
+        }
+        self.close(index);
+        self.settle(nic)
     }
 
     fn was_reset(&mut self) {

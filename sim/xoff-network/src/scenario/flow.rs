@@ -232,8 +232,13 @@ pub struct FlowSettings {
     /// which is also the default, or `uniform`, each at a place that is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Order>,
-    /// With `working_set`: whether each page was used before, one after the other, so that NICs have as many of the
-    /// translations as they keep.
+    /// Size of the pages of its memory at hosts whose NICs translate addresses, a power of two, 4 KiB to 2 MiB; without
+    /// it that of the host's `translation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page: Option<ByteCount>,
+    /// With `working_set`: whether each page was used before the run, one after the other, so that NICs have as many of
+    /// the translations as they keep. An RTL NIC then receives a WRITE of a byte to each of these pages during its
+    /// bring-up, which takes no simulated time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
     /// When the first message is posted.
@@ -367,6 +372,7 @@ impl FlowSettings {
             senders: None,
             working_set: None,
             order: None,
+            page: None,
             touched: false,
             start: Duration::ZERO,
             interval: None,

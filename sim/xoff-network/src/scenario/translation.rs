@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use xoff_sim::host::WorkingSet;
+use xoff_sim::host::{FlowConfig, WorkingSet};
 use xoff_sim::nic::translation::{PageSize, StallScope, TranslationConfig, Wrong};
 use xoff_sim::time::{ByteCount, Duration};
 
@@ -102,6 +102,21 @@ impl FlowSettings {
         })
     }
 
+    /// Bytes of the memory of each of its QPs.
+    pub fn memory_bytes(&self) -> u64 {
+        self.working_set.map_or(FlowConfig::WINDOW, ByteCount::get)
+    }
+
+    /// The size of its pages, if it says so.
+    ///
+    /// # Panics
+    ///
+    /// When the scenario has not passed its check.
+    pub fn page_size(&self) -> Option<PageSize> {
+        let size = PageSize::new(self.page?);
+        Some(size.expect("the scenario was checked"))
+    }
+
     /// Checks the keys of the working set.
     pub(super) fn check_working_set(&self) -> Option<Issue> {
         let wrong =
@@ -159,7 +174,6 @@ impl Scenario {
 
     /// Checks the translation of all hosts.
     pub(super) fn check_translation(&self) -> Vec<Issue> {
-        let names = Names::of(self);
         let mut found = Vec::new();
         let mut check = |place: String, settings: &TranslationSettings| {
             if let Err(Wrong { key, message }) = settings.config() {
@@ -191,19 +205,6 @@ impl Scenario {
                 }
                 NicKind::Model => {}
                 NicKind::Rtl => {
-                    let own = entry.names();
-                    let its = |flow: &&FlowSettings| {
-                        let ends = [&flow.from, &flow.to].into_iter();
-                        let hosts = ends.filter_map(|end| names.hosts_of(end)).flatten();
-                        flow.touched && hosts.into_iter().any(|host| own.contains(&host))
-                    };
-                    found.extend(self.flows.iter().filter(its).map(|flow| {
-                        let problem = format!(
-                            "the RTL NIC of {} begins with an empty cache: leave it out",
-                            entry.name
-                        );
-                        issue(format!("flows.{}.touched", flow.name), problem)
-                    }));
                     let config = translation.config().ok();
                     if let Some(Err(Wrong { key, message })) = config.map(|it| it.check_rtl()) {
                         found.push(issue(format!("{place}.{key}"), message));
@@ -219,7 +220,27 @@ impl Scenario {
                 }
             }
         }
+        found.extend(self.flows.iter().filter_map(|flow| self.check_page(flow)));
         found
+    }
+
+    /// Checks the size of a flow's pages.
+    fn check_page(&self, flow: &FlowSettings) -> Option<Issue> {
+        let page = flow.page?;
+        let wrong = |problem| Some(issue(format!("flows.{}.page", flow.name), problem));
+        if let Err(problem) = PageSize::new(page) {
+            return wrong(problem);
+        }
+        let (names, translating) = (Names::of(self), self.translating_hosts());
+        let ends = [&flow.from, &flow.to].into_iter();
+        let mut hosts = ends.filter_map(|end| names.hosts_of(end)).flatten();
+        match hosts.any(|host| translating.contains(&host)) {
+            true => None,
+            false => wrong(format!(
+                "{page}: neither {} nor {} translates addresses, which host.translation turns on",
+                flow.from, flow.to
+            )),
+        }
     }
 }
 

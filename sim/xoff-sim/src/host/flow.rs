@@ -43,16 +43,24 @@ pub struct FlowConfig {
 }
 
 impl FlowConfig {
+    /// First address of the memory of the flow with a number.
+    pub const fn base_of(number: u32) -> u64 {
+        (number as u64 + 1) << WINDOW_BITS
+    }
+
     /// First address of the flow's memory.
     pub const fn base(&self) -> u64 {
-        (self.number as u64 + 1) << WINDOW_BITS
+        Self::base_of(self.number)
     }
+
+    /// Bytes of the memory of a flow without a working set.
+    pub const WINDOW: u64 = 1 << WINDOW_BITS;
 
     /// Size of the flow's memory in bytes.
     pub const fn region_bytes(&self) -> u64 {
         match self.working_set {
             Some(working_set) => working_set.bytes,
-            None => 1 << WINDOW_BITS,
+            None => Self::WINDOW,
         }
     }
 

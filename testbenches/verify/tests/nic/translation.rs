@@ -174,7 +174,7 @@ fn a_page_that_is_gone_ends_its_qp() {
     for stall in [StallScope::Receive, StallScope::Behind] {
         let mut pair = pair(Some(config(512, stall)), 2);
         let gone = pair.update(1, |host| {
-            host.driver_mut().free_page(REGIONS[0].0, REGION + PAGE)
+            host.driver_mut().free_pages(REGIONS[0].0, REGION + PAGE, 1)
         });
         assert!(gone);
         // Five packets, of which the fourth reaches into the page, and what comes behind them.
@@ -213,7 +213,9 @@ fn a_packet_waits_for_both_of_its_pages() {
     let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
     write(&mut pair, 0, PAGE, 8);
     completed(&mut pair, 1);
-    pair.update(1, |host| host.driver_mut().free_page(REGIONS[0].0, REGION));
+    pair.update(1, |host| {
+        host.driver_mut().free_pages(REGIONS[0].0, REGION, 1)
+    });
     write(&mut pair, 0, PAGE - 512, MTU);
     assert_eq!(completed(&mut pair, 1).0, [Status::RemoteAccess]);
     written(&pair, &[(PAGE, PAGE + 8)]);
@@ -226,7 +228,7 @@ fn a_region_that_is_registered_again_is_forgotten() {
     let (index, region) = REGIONS[0];
     write(&mut pair, 0, 0, 8);
     completed(&mut pair, 1);
-    pair.update(1, |host| host.driver_mut().free_page(index, REGION));
+    pair.update(1, |host| host.driver_mut().free_pages(index, REGION, 1));
     write(&mut pair, 0, 0, 8);
     assert_eq!(completed(&mut pair, 1).0, [Status::Success]);
     pair.update(1, |host| host.driver_mut().register(index, &region));
@@ -328,7 +330,9 @@ fn what_was_asked_before_is_forgotten_with_its_region() {
 #[test]
 fn a_refusal_is_told_behind_a_packet_that_waited() {
     let mut pair = pair(Some(config(512, StallScope::Receive)), 1);
-    pair.update(1, |host| host.driver_mut().free_page(REGIONS[0].0, REGION));
+    pair.update(1, |host| {
+        host.driver_mut().free_pages(REGIONS[0].0, REGION, 1)
+    });
     // One packet in the page that is gone, one in the next page, and one that is lost, which would ask for an ACK.
     write(&mut pair, 0, PAGE - u64::from(MTU), 3 * MTU);
     let last = qp(0, 0).requester_psn.advance(2);
@@ -345,7 +349,9 @@ fn a_refusal_is_told_behind_a_packet_that_waited() {
 fn a_page_that_is_gone_ends_all_qps_that_need_it() {
     const QPS: u16 = 48;
     let mut pair = pair(Some(config(512, StallScope::Behind)), QPS);
-    pair.update(1, |host| host.driver_mut().free_page(REGIONS[0].0, REGION));
+    pair.update(1, |host| {
+        host.driver_mut().free_pages(REGIONS[0].0, REGION, 1)
+    });
     (0..QPS).for_each(|qp| write(&mut pair, qp, 64 * u64::from(qp), 8));
     let (ended, _) = completed(&mut pair, QPS.into());
     assert_eq!(ended, [Status::RemoteAccess; QPS as usize]);
@@ -448,7 +454,7 @@ fn what_is_sent_is_looked_up_ahead() {
 fn a_page_that_is_gone_is_not_sent() {
     for kind in [WorkKind::WRITE, WorkKind::SEND] {
         let mut pair = pair_of([Some(config(512, StallScope::Behind)), None], 2);
-        let gone = pair.update(0, |host| host.driver_mut().free_page(0, SOURCE + PAGE));
+        let gone = pair.update(0, |host| host.driver_mut().free_pages(0, SOURCE + PAGE, 1));
         assert!(gone);
         let work = |pair: &Tested, id, offset, length| Work {
             kind,
@@ -554,7 +560,7 @@ fn what_is_sent_does_not_wait_for_receive() {
 fn the_last_byte_that_is_sent_has_a_page() {
     for (length, right) in [(8, Status::Success), (9, Status::LocalAccess)] {
         let mut pair = pair_of([Some(config(512, StallScope::Behind)), None], 1);
-        pair.update(0, |host| host.driver_mut().free_page(0, SOURCE + PAGE));
+        pair.update(0, |host| host.driver_mut().free_pages(0, SOURCE + PAGE, 1));
         write(&mut pair, 0, PAGE - 8, length);
         assert_eq!(completed(&mut pair, 1).0, [right], "{length} bytes");
     }

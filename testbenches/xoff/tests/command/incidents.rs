@@ -1,6 +1,9 @@
 //! The incidents: every built-in scenario and variant holds its own expectations and fails those of the others, so
 //! that a cure that cures nothing, or a failure that is not there, is found.
 
+use std::collections::BTreeMap;
+
+use crate::common::said;
 use crate::scenario_runs::{run_by_design, scenario};
 use xoff::run::execute::{self, RunOptions};
 use xoff::scenario_file::Source;
@@ -189,41 +192,94 @@ fn slow_receiver() {
     variants("slow-receiver", &all.map(|variant| (variant, &[][..])));
 }
 
-/// The cache of the RTL NIC makes it as slow as that of the model makes it, and pages that it covers are a cure.
+/// The cache of the RTL NIC makes it as slow as that of the model makes it, either cure of the paper is one, and the
+/// calculator says both.
 #[test]
 fn slow_receiver_with_the_rtl_nic() {
-    let run = |variant: &str, rtl: bool| {
-        let mut settings = vec![("variant", variant)];
-        if rtl {
-            settings.extend([("hosts.r.nic", "rtl"), ("flows.slow.touched", "false")]);
-        }
-        let scenario = scenario("slow-receiver", &settings);
-        let (_, metrics) = measured(&scenario);
-        (broken(&scenario.expect, &metrics).len(), metrics)
+    // WRITEs of 1 KiB, 1,122 bytes on the wire each.
+    let line = 40.0 * 1_024.0 / 1_122.0;
+    let run = |variant: &str, nic: &str| {
+        let scenario = scenario(
+            "slow-receiver",
+            &[("variant", variant), ("hosts.r.nic", nic)],
+        );
+        let (report, metrics) = measured(&scenario);
+        assert_eq!(
+            broken(&scenario.expect, &metrics),
+            [""; 0],
+            "{variant} {nic}"
+        );
+        report.summary.metrics
     };
-    for variant in ["base", "beyond"] {
-        let ((_, model), (broken, rtl)) = (run(variant, false), run(variant, true));
-        assert_eq!(broken, 0, "{variant}");
-        let close = [
-            ("goodput_gbps.total", 0.05),
-            ("translation_misses.r", 0.05),
-            ("translation_stall_ns.r.3", 0.05),
-        ];
-        for (metric, part) in close {
-            let [model, rtl] = [&model, &rtl].map(|it| it[&metric.parse().unwrap()]);
+    let slow = |metrics: &BTreeMap<String, f64>| -> f64 {
+        let flows = (0..16).map(|qp| metrics[&format!("goodput_gbps.slow.{qp}")]);
+        flows.sum()
+    };
+    // An XON follows each XOFF; 2 ms are measured.
+    let pauses = |metrics: &BTreeMap<String, f64>| metrics["pause_frames_tx.r"] / 2.0 * 500.0;
+    let stalled = |metrics: &BTreeMap<String, f64>| metrics["translation_stall_ns.r.3"] / 2e6;
+    for (variant, page, memory) in [
+        ("base", "4KiB", "1GiB"),
+        ("dynamic", "4KiB", "1GiB"),
+        ("beyond", "2MiB", "8GiB"),
+    ] {
+        let [model, rtl] = ["model", "rtl"].map(|nic| run(variant, nic));
+        assert!(
+            pauses(&rtl) >= 1_000.0 && slow(&rtl) < 0.9 * line,
+            "{variant}"
+        );
+        for metric in [
+            "goodput_gbps.total",
+            "translation_misses.r",
+            "translation_stall_ns.r.3",
+        ] {
+            let [model, rtl] = [model[metric], rtl[metric]];
             assert!(
-                (rtl / model - 1.0).abs() < part,
+                (rtl / model - 1.0).abs() < 0.05,
                 "{variant} {metric}: {model} and {rtl}"
             );
         }
+        let calc = [
+            "calc",
+            "mtt",
+            "--working-set",
+            memory,
+            "--page",
+            page,
+            "--json",
+        ];
+        let plan: serde_json::Value = said(&calc, [], 0).0.parse().unwrap();
+        for (key, found) in [
+            ("goodput_gbps", slow(&rtl)),
+            ("pauses_per_second", pauses(&rtl)),
+            ("stalled_part", stalled(&rtl)),
+        ] {
+            let expected = plan["rows"][0][key].as_f64().unwrap();
+            assert!(
+                (found / expected - 1.0).abs() < 0.1,
+                "{variant} {key}: {found}, and {expected} by the calculator"
+            );
+        }
     }
-    let (_, covered) = run("pages", true);
-    let of = |metric: &str| covered[&metric.parse().unwrap()];
-    assert_eq!(of("pause_frames_tx.r"), 0.0);
-    assert!(of("goodput_gbps.total") >= 39.0);
-    // Of each of 512 pages the first use, if it is measured.
-    assert!(of("translation_misses.r") < 512.0 && of("translation_hits.r") > 8_000.0);
-    assert!(of("translation_stall_ns.r.3") < 256_000.0);
+    // Not even a first use misses: they were before the run.
+    for settings in [
+        [("variant", "pages"), ("measure_from", "0 us")],
+        [("flows.slow.page", "2 MiB"), ("measure_from", "0 us")],
+    ] {
+        let settings = [&settings[..], &[("hosts.r.nic", "rtl")]].concat();
+        let covered = measured(&scenario("slow-receiver", &settings))
+            .0
+            .summary
+            .metrics;
+        assert_eq!((pauses(&covered), stalled(&covered)), (0.0, 0.0));
+        assert_eq!(covered["translation_misses.r"], 0.0);
+        assert!(covered["translation_hits.r"] > 12_000.0);
+        assert!(
+            (slow(&covered) / line - 1.0).abs() < 0.01,
+            "{}",
+            slow(&covered)
+        );
+    }
 }
 
 #[test]

@@ -80,6 +80,14 @@ fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
             "flows.f.order: goes with working_set: the memory that messages go through",
         ),
         (
+            "page = '5 KB'\n[host.translation]",
+            "flows.f.page: 5 KB: a page has 4 KiB to 2 MiB, a power of two of bytes",
+        ),
+        (
+            "page = '2 MiB'",
+            "flows.f.page: 2.097152 MB: neither a nor b translates addresses, which host.translation turns on",
+        ),
+        (
             "touched = true",
             "flows.f.touched: goes with working_set: the memory that messages go through",
         ),
@@ -137,36 +145,5 @@ fn what_the_rtl_cannot_be_set_to_is_named() {
         ),
     ] {
         assert_eq!(said(more).unwrap_err(), message);
-    }
-}
-
-/// The model NICs of two hosts begin with full caches, beside a third one whose RTL NIC cannot.
-#[test]
-fn pages_are_touched_where_the_nic_is_a_model() {
-    let with_rtl = |host: &str| {
-        let mut scenario: Scenario = toml::from_str(
-            r#"
-            title = "three"
-            duration = "100 us"
-            host = { nic = "model", translation = {} }
-            hosts = [{ name = "a" }, { name = "b" }, { name = "c" }]
-            switches = [{ name = "t" }]
-            links = [{ ends = ["a", "t"] }, { ends = ["b", "t"] }, { ends = ["c", "t"] }]
-            flows = [{ name = "f", from = "a", to = "b", working_set = "1 MiB", touched = true }]
-            "#,
-        )
-        .unwrap();
-        let entries = scenario.hosts.iter_mut();
-        (entries.filter(|entry| entry.name == host)).for_each(|it| it.nic = Some(NicKind::Rtl));
-        scenario.check().map_err(|issues| issues.to_string())
-    };
-    with_rtl("c").unwrap();
-    for host in ["a", "b"] {
-        assert_eq!(
-            with_rtl(host).unwrap_err(),
-            format!(
-                "flows.f.touched: the RTL NIC of {host} begins with an empty cache: leave it out"
-            )
-        );
     }
 }

@@ -56,11 +56,11 @@ impl ModelNic {
         Some(self.translation.as_ref()?.unit.counters())
     }
 
-    /// Writes the page table of a region that is registered, with pages of the settings' size.
+    /// Writes the page table of a region that is registered.
     pub(super) fn map(&mut self, index: u16, region: &Region) {
         if let Some(translation) = &mut self.translation {
-            let table = translation.unit.table(region, None);
-            translation.unit.map(index, table);
+            let unit = &mut translation.unit;
+            unit.map(index, unit.table(region, unit.page(index)));
             self.buffer.look_again();
         }
     }
@@ -82,7 +82,7 @@ impl ModelNic {
             return Err("a page table: the NIC has all translations on chip".into());
         };
         let unit = &mut translation.unit;
-        let table = unit.table(&region, Some(size)).of_entries(entries)?;
+        let table = unit.table(&region, size).of_entries(entries)?;
         unit.map(index, table);
         self.buffer.look_again();
         Ok(self.memory.register(index, region))
@@ -98,17 +98,24 @@ impl ModelNic {
         there
     }
 
-    /// Frees the page that has an address of the region at an index, although it is registered. Returns whether it was
-    /// there. A packet that needs it ends its QP.
-    pub fn free_page(&mut self, index: u16, va: u64) -> bool {
+    /// Frees the pages that have the `bytes` from an address of the region at an index on, although it is registered.
+    /// Returns whether one of them was there. A packet that needs one ends its QP.
+    pub fn free_pages(&mut self, index: u16, va: u64, bytes: u64) -> bool {
         let translation = self.translation.as_mut();
-        translation.is_some_and(|translation| translation.unit.free(index, va))
+        translation.is_some_and(|translation| translation.unit.free(index, va, bytes))
     }
 
-    /// Has the pages of the first `bytes` of the region at an index used, one after the other, before anything else.
-    pub fn touch(&mut self, index: u16, bytes: u64) {
+    /// Has regions that are registered at an index from now on pages of a size of their own, if the NIC translates.
+    pub fn set_page(&mut self, index: u16, size: PageSize) {
         if let Some(translation) = &mut self.translation {
-            translation.unit.touch(index, bytes);
+            translation.unit.set_page(index, size);
+        }
+    }
+
+    /// Has the pages of the region at an index used, one after the other, before anything else.
+    pub fn touch(&mut self, index: u16) {
+        if let Some(translation) = &mut self.translation {
+            translation.unit.touch(index);
         }
     }
 

@@ -1,6 +1,6 @@
 //! Page tables, which the host's driver writes when it registers memory.
 
-use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +13,12 @@ use crate::nic::Region;
 pub struct PageTable {
     /// The number of its first entry among those of all tables of the host.
     first: u64,
-    /// The number of the region's first page.
-    page: u64,
+    /// The region's first address.
+    base: u64,
     size: PageSize,
     entries: u64,
-    /// Entries that name nothing, from 0 on: of pages that were freed.
-    freed: BTreeSet<u64>,
+    /// Numbers of entries that name nothing: of pages that were freed.
+    freed: Vec<Range<u64>>,
 }
 
 impl PageTable {
@@ -26,10 +26,10 @@ impl PageTable {
     pub fn new(region: &Region, size: PageSize, first: u64) -> Self {
         Self {
             first,
-            page: size.number(region.base),
+            base: region.base,
             size,
             entries: size.touched(region.base, region.length),
-            freed: BTreeSet::new(),
+            freed: Vec::new(),
         }
     }
 
@@ -59,28 +59,38 @@ impl PageTable {
     }
 
     /// The numbers of its entries among those of all tables.
-    pub const fn numbers(&self) -> std::ops::Range<u64> {
+    pub const fn numbers(&self) -> Range<u64> {
         self.first..self.first + self.entries
     }
 
     /// The numbers of the entries for the `bytes` from `va` on, in order.
     pub fn of(&self, va: u64, bytes: u64) -> impl Iterator<Item = u64> + use<> {
-        let page = self.size.number(va).wrapping_sub(self.page);
+        let page = (self.size.number(va)).wrapping_sub(self.size.number(self.base));
         let first = self.first.wrapping_add(page);
         (0..self.size.touched(va, bytes)).map(move |behind| first.wrapping_add(behind))
     }
 
-    /// Whether the entry of a number is there and names a page.
-    pub fn has(&self, number: u64) -> bool {
-        self.numbers().contains(&number) && !self.freed.contains(&(number - self.first))
+    /// The first address of the region that is in the page of an entry.
+    pub const fn va(&self, number: u64) -> u64 {
+        match number - self.first {
+            0 => self.base,
+            behind => (self.size.number(self.base) + behind) * self.size.bytes(),
+        }
     }
 
-    /// Frees the page that has an address: its entry names nothing from now on. Returns the entry's number if the table
-    /// has it.
-    pub fn free(&mut self, va: u64) -> Option<u64> {
-        let number = self.of(va, 1).next().filter(|number| self.has(*number))?;
-        self.freed.insert(number - self.first);
-        Some(number)
+    /// Whether the entry of a number is there and names a page.
+    pub fn has(&self, number: u64) -> bool {
+        self.numbers().contains(&number) && !self.freed.iter().any(|freed| freed.contains(&number))
+    }
+
+    /// Frees the pages that have the `bytes` from `va` on: their entries name nothing from now on. Returns the numbers of
+    /// these entries if one of them named a page.
+    pub fn free(&mut self, va: u64, bytes: u64) -> Option<Range<u64>> {
+        let mut numbers = self.of(va, bytes).filter(|number| self.has(*number));
+        let first = numbers.next()?;
+        let freed = first..numbers.last().unwrap_or(first) + 1;
+        self.freed.push(freed.clone());
+        Some(freed)
     }
 }
 
@@ -104,11 +114,17 @@ mod tests {
         assert_eq!((table.entries(), table.numbers()), (3, 100..103));
         assert_eq!(table.of(0x1_0FFF, 2).collect::<Vec<_>>(), [100, 101]);
         assert_eq!(table.of(0x1_2000, 4).collect::<Vec<_>>(), [102]);
+        assert_eq!(
+            [100, 101, 102].map(|number| table.va(number)),
+            [0x1_0800, 0x1_1000, 0x1_2000]
+        );
         assert!(table.has(102) && !table.has(103) && !table.has(99));
-        assert_eq!(table.free(0x1_1000), Some(101));
+        assert_eq!(table.free(0x1_1000, 1), Some(101..102));
         assert!(!table.has(101) && table.has(100));
-        assert_eq!(table.free(0x1_1FFF), None, "it is freed already");
-        assert_eq!(table.free(0x1_3000), None, "it has no such page");
+        assert_eq!(table.free(0x1_1FFF, 1), None, "it is freed already");
+        assert_eq!(table.free(0x1_3000, 1), None, "it has no such page");
+        assert_eq!(table.free(0x1_0800, 0x2000), Some(100..103));
+        assert!(!(100..103).any(|number| table.has(number)));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The NIC's unit that translates: it looks up the pages of packets, and reads what the cache does not have.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Cache, PageSize, PageTable, StallScope, TranslationConfig};
@@ -65,6 +67,8 @@ pub struct Translation {
     cache: Cache,
     /// By index of the region.
     tables: Vec<Option<PageTable>>,
+    /// Pages of regions that do not have the settings' size, by index.
+    sizes: BTreeMap<u16, PageSize>,
     /// The number of the next table's first entry.
     next: u64,
     /// In the order of their ends.
@@ -87,6 +91,7 @@ impl Translation {
             jitter: clock.cycles_in(config.jitter).0,
             cache: Cache::new(config.sets, config.ways()),
             tables: Vec::new(),
+            sizes: BTreeMap::new(),
             next: 0,
             missing: Vec::new(),
             draws: seed.draws(),
@@ -111,9 +116,19 @@ impl Translation {
         self.config.stall == StallScope::Receive
     }
 
-    /// The table that a driver writes for a region with pages of a size; without one that of the settings.
-    pub fn table(&self, region: &Region, size: Option<PageSize>) -> PageTable {
-        PageTable::new(region, size.unwrap_or(self.config.page), self.next)
+    /// Has regions that are registered at an index from now on pages of a size of their own.
+    pub fn set_page(&mut self, index: u16, size: PageSize) {
+        self.sizes.insert(index, size);
+    }
+
+    /// The size of the pages of a region that is registered at an index: its own, or that of the settings.
+    pub fn page(&self, index: u16) -> PageSize {
+        self.sizes.get(&index).copied().unwrap_or(self.config.page)
+    }
+
+    /// The table that a driver writes for a region with pages of a size.
+    pub fn table(&self, region: &Region, size: PageSize) -> PageTable {
+        PageTable::new(region, size, self.next)
     }
 
     /// Registers the table of the region at an index. What is known of the one before is dropped.
@@ -139,13 +154,13 @@ impl Translation {
         }
     }
 
-    /// Frees the page that has an address: it is gone from the table of the region at an index and from the cache.
-    /// Returns whether it was there.
-    pub fn free(&mut self, index: u16, va: u64) -> bool {
+    /// Frees the pages that have the `bytes` from `va` on: they are gone from the table of the region at an index and from
+    /// the cache. Returns whether one of them was there.
+    pub fn free(&mut self, index: u16, va: u64, bytes: u64) -> bool {
         let table = self.tables.get_mut(usize::from(index));
-        let freed = table.and_then(|table| table.as_mut()?.free(va));
-        if let Some(number) = freed {
-            self.forget(number..number + 1);
+        let freed = table.and_then(|table| table.as_mut()?.free(va, bytes));
+        if let Some(numbers) = &freed {
+            self.forget(numbers.clone());
         }
         freed.is_some()
     }
@@ -158,13 +173,12 @@ impl Translation {
         }
     }
 
-    /// Has the pages of the first `bytes` of a region used, one after the other, before anything else.
-    pub fn touch(&mut self, index: u16, bytes: u64) {
+    /// Has the pages of a region used, one after the other, before anything else.
+    pub fn touch(&mut self, index: u16) {
         let Some(Some(table)) = self.tables.get(usize::from(index)) else {
             return;
         };
         let std::ops::Range { start, end } = table.numbers();
-        let end = end.min(start.saturating_add(bytes.div_ceil(table.size().bytes())));
         // Those before the last ones would be gone again.
         let last = end.saturating_sub(self.config.entries.into()).max(start);
         (last..end).for_each(|number| self.cache.insert(number));

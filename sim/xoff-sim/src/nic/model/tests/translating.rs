@@ -325,7 +325,7 @@ fn freed(kind: WorkKind, node: NodeId, at: Time) -> [Option<Status>; 2] {
     let mut network = pair(nics, [&[], &[]]);
     network.run_until(at, |_| ());
     let page = config.address(10) + 2_000;
-    assert!(network.update(node, |nic| nic.free_page(0, page)));
+    assert!(network.update(node, |nic| nic.free_pages(0, page, 1)));
     network.run_until(us(400), |_| ());
     let [a, b] = [A, B].map(|node| network.node(node).host());
     assert!(a.senders()[0].delivered().len() <= 10);
@@ -395,21 +395,26 @@ fn a_table_that_is_shorter_than_its_region_is_refused() {
         "a page table of 3 entries: the region has 4 pages of 2 MiB"
     );
     assert_eq!(own.register_pages(0, region, size, 4), Ok(1));
-    assert!(own.free_page(0, (8 << 20) - 1));
+    assert!(own.free_pages(0, (8 << 20) - 1, 1));
     assert!(own.deregister(1) && !own.deregister(1), "it is gone");
-    assert!(!own.free_page(0, 0), "and so is its table");
+    assert!(!own.free_pages(0, 0, 1), "and so is its table");
 }
 
 /// What was translated for a region is of no use for the next one at its index.
 #[test]
 fn a_region_that_is_registered_again_is_translated_again() {
-    let config = flow(0, WorkKind::WRITE, 1_000, None);
+    let mut config = flow(0, WorkKind::WRITE, 1_000, None);
+    config.working_set = Some(WorkingSet {
+        bytes: 1_000_000,
+        order: Order::Walk,
+        seed: 0,
+    });
     let mut nics = one(
         &config,
         Duration::from_ns(250),
         TranslationConfig::default(),
     );
-    nics[1].touch(0, 1 << 20);
+    nics[1].touch(0);
     let mut network = pair(nics, [&[], &[]]);
     network.run_until(us(20), |_| ());
     let misses = |network: &Network<ModelNic>| network.node(B).translation().unwrap().misses;

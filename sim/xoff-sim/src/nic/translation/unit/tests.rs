@@ -26,7 +26,7 @@ fn map(unit: &mut Translation, index: u16, pages: u64) {
         local_write: true,
         remote_write: true,
     };
-    let table = unit.table(&region, None);
+    let table = unit.table(&region, unit.page(index));
     unit.map(index, table);
 }
 
@@ -91,22 +91,22 @@ fn two_pages_are_read_at_once_if_that_is_allowed() {
 #[test]
 fn what_is_dropped_is_read_again() {
     let mut unit = unit(|_| ());
-    unit.touch(0, 2 << 12);
-    assert_eq!(resolve(&mut unit, 0, place(0, 1, 1)), None);
+    unit.touch(0);
+    assert_eq!(resolve(&mut unit, 0, place(0, 13, 1)), None);
     unit.unmap(0);
     map(&mut unit, 0, 16);
-    assert_eq!(resolve(&mut unit, 0, place(0, 1, 1)), Some(100));
+    assert_eq!(resolve(&mut unit, 0, place(0, 13, 1)), Some(100));
     // What is under way when the region goes is of no use when it comes.
     unit.unmap(0);
     map(&mut unit, 0, 16);
-    assert_eq!(resolve(&mut unit, 200, place(0, 1, 1)), Some(300));
-    assert_eq!(resolve(&mut unit, 301, place(0, 1, 1)), None);
+    assert_eq!(resolve(&mut unit, 200, place(0, 13, 1)), Some(300));
+    assert_eq!(resolve(&mut unit, 301, place(0, 13, 1)), None);
 }
 
 #[test]
 fn touched_pages_are_there_as_far_as_they_fit() {
     let mut unit = unit(|_| ());
-    unit.touch(0, 16 << 12);
+    unit.touch(0);
     for page in 0..16 {
         let there = resolve(&mut unit.clone(), 0, place(0, page, 1)).is_none();
         assert_eq!(there, page >= 12, "{page}");
@@ -116,8 +116,8 @@ fn touched_pages_are_there_as_far_as_they_fit() {
 #[test]
 fn pages_that_are_gone_are_known_when_the_entry_has_come() {
     let mut unit = unit(|_| ());
-    assert!(unit.free(0, 0x10_1000));
-    assert!(!unit.free(0, 0x10_1000), "it is gone");
+    assert!(unit.free(0, 0x10_1000, 1));
+    assert!(!unit.free(0, 0x10_1000, 1), "it is gone");
     let gone = place(0, 1, 100);
     assert_eq!(resolve(&mut unit, 0, gone), Some(100));
     assert!(unit.is_gone(&gone) && unit.is_gone(&place(0, 0, 4_096)));
@@ -127,7 +127,7 @@ fn pages_that_are_gone_are_known_when_the_entry_has_come() {
     let kept = place(0, 5, 100);
     assert_eq!(resolve(&mut unit, 300, kept), Some(400));
     assert_eq!(resolve(&mut unit, 401, kept), None);
-    assert!(unit.free(0, kept.va));
+    assert!(unit.free(0, kept.va, 1));
     assert_eq!(resolve(&mut unit, 402, kept), Some(502));
     // The table has 16 entries.
     assert!(unit.is_gone(&place(0, 15, 4_096)));
@@ -176,7 +176,7 @@ fn page_sizes_are_those_of_regions() {
         local_write: true,
         remote_write: true,
     };
-    let table = unit.table(&region, Some(large));
+    let table = unit.table(&region, large);
     assert_eq!(table.entries(), 2);
     unit.map(3, table);
     let at = |va| Place {
