@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use xoff_sim::host::FlowConfig;
 use xoff_sim::kernel::{Frame, NodeId, PortId};
 use xoff_sim::link::FaultRule;
 use xoff_sim::nic::DcqcnChange;
@@ -92,6 +93,13 @@ pub(crate) enum Change {
     Pace {
         flow: u32,
         bound: congestion::Pace,
+    },
+    /// Pages of a flow's memory are gone: where its messages are posted (0), or at the other end (1).
+    Free {
+        flow: u32,
+        side: usize,
+        offset: u64,
+        bytes: u64,
     },
     /// All switches have the routes of this table.
     Routes {
@@ -203,6 +211,14 @@ fn planned(
                 table: *table,
             }]
         }
+        Action::Free(free) => (subjects.freed(free))
+            .map(|(flow, side)| Change::Free {
+                flow: flow.number,
+                side,
+                offset: free.offset.get(),
+                bytes: free.bytes.get(),
+            })
+            .collect(),
         Action::Set(_)
         | Action::Dcqcn(_)
         | Action::Pace(_)
@@ -416,6 +432,19 @@ impl Simulation {
                 self.of_endpoint(source, |endpoint| {
                     let set = endpoint.set_pace(source_qp, bound);
                     debug_assert!(set, "checked");
+                });
+            }
+            Change::Free {
+                flow,
+                side,
+                offset,
+                bytes,
+            } => {
+                let FlowEnds { from, to, qps, .. } = self.flows()[flow as usize];
+                self.of_endpoint([from, to][side], |endpoint| {
+                    let va = FlowConfig::base_of(flow) + offset;
+                    let freed = endpoint.free(qps[side], va, bytes);
+                    debug_assert!(freed, "checked");
                 });
             }
             Change::Routes { table } => {

@@ -33,7 +33,9 @@ const fn why(status: Status) -> &'static str {
         Status::RemoteInvalid => "its peer took a request for invalid",
         Status::RemoteAccess => "its peer refused an access",
         Status::RemoteOperate => "its peer could not carry out a request",
-        Status::LocalAccess => "its receive buffer, or the memory of its READ, is not registered",
+        Status::LocalAccess => {
+            "its own memory is not there: what it sends, a receive buffer, or that of its READ"
+        }
         Status::BadResponse => "a response to its READ or atomic cannot be",
     }
 }

@@ -115,12 +115,18 @@ impl Scenario {
         series: &[Series],
     ) -> Vec<Issue> {
         let mut found = Vec::new();
-        let of_qps = |action: &Action| matches!(action, Action::Dcqcn(_) | Action::Pace(_));
+        let of_qps = |action: &Action| {
+            matches!(action, Action::Dcqcn(_) | Action::Pace(_) | Action::Free(_))
+        };
         let any = self.events.iter().any(|event| of_qps(&event.action));
         let subjects = any.then(|| Subjects::of(self, flows));
         for (place, event) in self.events.iter().enumerate() {
             if let Some(subjects) = subjects.as_ref().filter(|_| of_qps(&event.action)) {
-                let wrong = subjects.check(&event.action).err();
+                let wrong = match &event.action {
+                    Action::Free(free) => subjects.check_free(free),
+                    action => subjects.check(action),
+                };
+                let wrong = wrong.err();
                 found.extend(wrong.map(|Issue { key, message }| {
                     issue(format!("events.{place}.do.{key}"), message)
                 }));
@@ -210,7 +216,11 @@ impl Scenario {
                 check_set(&format!("{place}.set"), set)
             }
             // Flows are checked when it is known which there are, and with them what is set of their QPs.
-            Action::Stop(_) | Action::Start(_) | Action::Dcqcn(_) | Action::Pace(_) => Ok(()),
+            Action::Stop(_)
+            | Action::Start(_)
+            | Action::Dcqcn(_)
+            | Action::Pace(_)
+            | Action::Free(_) => Ok(()),
         }
     }
 }

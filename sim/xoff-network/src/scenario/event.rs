@@ -67,6 +67,8 @@ pub enum Action {
     PauseStorm(PauseStorm),
     /// A switch forgets what a table has about a host.
     Forget(Forget),
+    /// A host whose NIC translates addresses frees pages of a flow's memory, although they are registered.
+    Free(Free),
     /// Settings of a switch change. What is left out stays.
     Set(Box<Set>),
     /// Parameters of DCQCN change, at NICs or for the QP of a flow. What is left out stays.
@@ -91,6 +93,7 @@ impl Action {
             Self::Stall(_) => "stall",
             Self::PauseStorm(_) => "pause_storm",
             Self::Forget(_) => "forget",
+            Self::Free(_) => "free",
             Self::Set(_) => "set",
             Self::Dcqcn(_) => "dcqcn",
             Self::Pace(_) => "pace",
@@ -161,6 +164,26 @@ pub enum Table {
     Arp,
     /// MAC addresses to ports.
     Mac,
+}
+
+/// Pages that are freed. Messages that need one of them afterwards are refused, and their QP ends with an error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Free {
+    /// The flow, with its memory at `host`. `f` means `f.s0` and all others of that entry too.
+    pub flow: String,
+    /// The host, an end of the flow. The name of an entry with a count means each of its hosts.
+    pub host: String,
+    /// The first byte whose page is freed, from the start of the flow's memory on, which is its `working_set`.
+    #[serde(default)]
+    pub offset: ByteCount,
+    /// How many bytes from there: each page that has one of them is freed. Without it one, and so one page.
+    #[serde(default = "one_byte")]
+    pub bytes: ByteCount,
+}
+
+const fn one_byte() -> ByteCount {
+    ByteCount::new(1)
 }
 
 /// New settings of a switch.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::NodeId;
-use xoff_sim::time::Rate;
+use xoff_sim::time::{ByteCount, Rate};
 
 use super::check::{Issue, issue};
 use super::check_events::check_set;
-use super::event::{Pace, SetDcqcn};
+use super::event::{Free, Pace, SetDcqcn};
 use super::{Action, Connection, NicKind, Operation, Scenario};
 use crate::words::did_you_mean;
 
@@ -45,6 +45,8 @@ pub(crate) struct HostSubject {
     /// The name of the kind of its NIC.
     nic: String,
     control: Control,
+    /// Whether its NIC translates addresses.
+    translates: bool,
 }
 
 /// How a NIC controls congestion.
@@ -64,8 +66,12 @@ pub(crate) struct FlowSubject {
     pub(crate) number: u32,
     /// The host that posts its messages.
     pub(crate) posts: NodeId,
+    /// The host at the other end.
+    other: NodeId,
     /// The host that its data comes from.
     source: NodeId,
+    /// Bytes of its memory.
+    memory: u64,
 }
 
 impl Subjects {
@@ -87,6 +93,7 @@ impl Subjects {
                     node: NodeId(hosts.len() as u32),
                     nic: settings.nic.name().into(),
                     control: control.clone(),
+                    translates: settings.translation.is_some(),
                 });
             }
         }
@@ -111,6 +118,8 @@ impl Subjects {
                 entry: flow.settings.name.clone(),
                 number,
                 posts: from,
+                other: to,
+                memory: flow.settings.memory_bytes(),
                 source: if read { to } else { from },
             }
         };
@@ -304,6 +313,72 @@ impl Subjects {
             }
         }
         Ok(())
+    }
+
+    /// Checks what pages are freed.
+    pub(crate) fn check_free(&self, free: &Free) -> Result<(), Issue> {
+        let wrong = |key: &str, problem: String| Err(issue(format!("free.{key}"), problem));
+        self.one_flow("free.flow", &free.flow)?;
+        self.one_host("free.host", &free.host)?;
+        if let Some(other) = self.hosts(&free.host).find(|host| !host.translates) {
+            let name = &other.name;
+            let problem = format!(
+                "{name} has no pages to free: its NIC does not translate addresses, which host.translation turns on"
+            );
+            return wrong("host", problem);
+        }
+        if self.freed(free).next().is_none() {
+            let mut ends: Vec<&str> = (self.flows(&free.flow))
+                .flat_map(|flow| [flow.posts, flow.other])
+                .map(|node| &*self.hosts[node.0 as usize].name)
+                .collect();
+            ends.sort_unstable();
+            ends.dedup();
+            let problem = format!(
+                "'{}' is no end of {}: its ends are {}",
+                free.host,
+                free.flow,
+                ends.join(", ")
+            );
+            return wrong("host", problem);
+        }
+        let (offset, bytes) = (free.offset.get(), free.bytes.get());
+        let least = self.flows(&free.flow).map(|flow| flow.memory).min();
+        let memory = least.unwrap_or(0);
+        if offset >= memory {
+            let problem = format!(
+                "{}: the memory of {} has {}",
+                free.offset,
+                free.flow,
+                ByteCount::new(memory)
+            );
+            return wrong("offset", problem);
+        }
+        if !(1..=memory - offset).contains(&bytes) {
+            let problem = format!(
+                "{} from {} on: the memory of {} has {}, so that 1 B to {} are right",
+                free.bytes,
+                free.offset,
+                free.flow,
+                ByteCount::new(memory),
+                ByteCount::new(memory - offset)
+            );
+            return wrong("bytes", problem);
+        }
+        Ok(())
+    }
+
+    /// The ends of flows at which pages are freed: the flow, and 0 where its messages are posted, 1 at the other end.
+    pub(crate) fn freed<'s>(
+        &'s self,
+        free: &'s Free,
+    ) -> impl Iterator<Item = (&'s FlowSubject, usize)> + 's {
+        let hosts: Vec<NodeId> = self.hosts(&free.host).map(|host| host.node).collect();
+        let ends =
+            (self.flows(&free.flow)).flat_map(|flow| [(flow, flow.posts), (flow, flow.other)]);
+        let ends = ends.zip([0, 1].into_iter().cycle());
+        ends.filter(move |((_, node), _)| hosts.contains(node))
+            .map(|((flow, _), side)| (flow, side))
     }
 
     /// The hosts whose QPs send the data of the flows of a name.

@@ -22,6 +22,7 @@ fn words(action: &Action) -> String {
         Action::Stall(stall) => format!("{} stalls", stall.host),
         Action::PauseStorm(storm) => format!("{} pauses", storm.host),
         Action::Forget(forget) => format!("{} forgets {}", forget.switch, forget.host),
+        Action::Free(free) => format!("{} frees pages of {}", free.host, free.flow),
         Action::Set(set) => format!("settings of {}", set.switch),
         Action::Dcqcn(set) => {
             let whose = set.host.as_ref().or(set.flow.as_ref());

@@ -27,6 +27,7 @@
 //! | [`recorded`] | captures with cut frames, other links, frames that are too long |
 //! | [`rtl_reads`] | READs by and from RTL NICs |
 //! | [`shadow`] | `xoff shadow`: a NIC beside the answers of a capture
+//! | [`translation`] | translation of addresses: pages that are freed, the sweep of a working set |
 //! | [`truth`] | claims of papers against runs |
 //! | [`turns`] | equal flows are equally fast whatever their classes; retries are used up for what was lost |
 //! | [`verify`] | `xoff fuzz`, `replay`, `cover` and `regress` start the program that has them |
@@ -64,6 +65,7 @@ mod scenario_runs;
 mod scenarios;
 mod shadow;
 mod topologies;
+mod translation;
 mod truth;
 mod turns;
 mod verify;

@@ -360,7 +360,7 @@ fn every_example_of_the_page_is_a_scenario() {
         assert!(jobs.summary.metrics[&format!("job_rounds.{job}")] >= 1.0);
     }
     let parts = blocks(&page, "toml part");
-    assert_eq!(parts.len(), 11);
+    assert_eq!(parts.len(), 12);
     for part in parts {
         // An example that is a part of a scenario replaces the same keys of `pair`.
         let mut table: toml::Table = Source::find("pair").unwrap().text.parse().unwrap();
