@@ -4,9 +4,10 @@
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use xoff_cosim::units::beat;
-use xoff_network::Simulation;
+use xoff_network::{Endpoint as _, Simulation};
 use xoff_rtl::{nic, packet_parser256};
 use xoff_sim::headers::{Headers, rewrite};
+use xoff_sim::nic::translation::{PageSize, TranslationConfig};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_verify::property::nic::pair::{Pair, PairConfig, REGION, all};
@@ -20,19 +21,29 @@ pub struct NicLoad {
     pub sides: &'static [usize],
     /// Whether DCQCN is on, and one packet in 200 is marked.
     pub dcqcn: bool,
+    /// Whether the NIC that is measured translates addresses. Its pages, of 2 MiB, are used in the first cycles; all
+    /// lookups behind them are hits.
+    pub translation: bool,
     /// Cycles from the reset on, registers aside.
     pub cycles: u64,
 }
 
+/// Cycles in which pages are used first.
+const WARM_CYCLES: u64 = 1_000;
 /// With DCQCN, one packet in so many is marked.
 const MARKED: u64 = 200;
 
 /// Returns the inputs of a NIC from its reset on: registers, then its work.
 pub fn nic(load: NicLoad) -> Vec<nic::In> {
     let keeps = "the NIC keeps its rules";
+    let translation = TranslationConfig {
+        page: PageSize::MOST,
+        ..TranslationConfig::default()
+    };
     let mut pair = Pair::of(&PairConfig {
         qps: &(0..load.qps).collect::<Vec<_>>(),
         record: true,
+        translation: [load.translation.then_some(translation), None],
         ..PairConfig::default()
     })
     .expect(keeps);
@@ -66,12 +77,27 @@ pub fn nic(load: NicLoad) -> Vec<nic::In> {
         }
         true
     };
-    for _ in 0..load.cycles {
+    let counted = |pair: &Pair| {
+        let counters = [reg::TRANSLATION_HITS, reg::TRANSLATION_MISSES];
+        counters.map(|register| pair.host(0).counters().get(register))
+    };
+    let mut warm = [0; 2];
+    for cycle in 0..load.cycles {
+        if cycle == WARM_CYCLES {
+            warm = counted(&pair);
+        }
         match load.dcqcn {
             true => pair.step(&mut mark),
             false => pair.step(&mut all),
         }
         .expect(keeps);
+    }
+    if load.translation {
+        let [hits, misses] = counted(&pair);
+        assert!(
+            hits > warm[0] && misses == warm[1] && misses > 0,
+            "all are hits in the end"
+        );
     }
     pair.update(0, |host| host.take_record())
 }

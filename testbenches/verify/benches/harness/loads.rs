@@ -15,6 +15,7 @@ pub const BUSY: NicLoad = NicLoad {
     qps: 8,
     sides: &[0, 1],
     dcqcn: false,
+    translation: false,
     cycles: 20_000,
 };
 /// Idle cycles.

@@ -80,6 +80,12 @@ pub static ALL: LazyLock<Vec<Load>> = LazyLock::new(|| {
                 ..BUSY
             }))
         }),
+        load("nic translated", "a cycle", || {
+            nic_cycles(&work::nic(NicLoad {
+                translation: true,
+                ..BUSY
+            }))
+        }),
         load("nic rest", "a cycle", || {
             nic_cycles(&work::nic_at_rest(3_000))
         }),
@@ -111,6 +117,7 @@ const BUSY: NicLoad = NicLoad {
     qps: 4,
     sides: &[0, 1],
     dcqcn: false,
+    translation: false,
     cycles: 3_000,
 };
 /// The cycles that are counted: the last of a load, in which all QPs send.
