@@ -1,4 +1,4 @@
-//! Translation of addresses in scenarios: pages that are freed, and the sweep of a working set.
+//! Translation of addresses in scenarios: pages that are freed, or were used before, and the sweep of a working set.
 
 use std::fs;
 
@@ -125,6 +125,42 @@ fn other_qps_go_on_under_load() {
             "{nic}: {f0}"
         );
         assert!((f1 / g - 1.0).abs() < 0.1, "{nic}: {f1} and {g}");
+    }
+}
+
+/// Where each page was used before and the cache has room for all, nothing misses, at either end and whatever comes;
+/// without that each page is missed at both.
+#[test]
+fn pages_that_were_touched_are_not_missed() {
+    for (nic, operation) in [
+        ("model", Operation::Write),
+        ("rtl", Operation::Write),
+        ("rtl", Operation::Send),
+        ("rtl", Operation::Read),
+    ] {
+        for touched in [false, true] {
+            let mut scenario = freed(&[("nic = \"model\"", &format!("nic = \"{nic}\""))]);
+            scenario.events.clear();
+            for flow in &mut scenario.flows {
+                (flow.operation, flow.touched) = (operation, touched);
+            }
+            let metrics = run_by_design(&scenario).summary.metrics;
+            for host in ["a", "b"] {
+                let [hits, misses] =
+                    ["hits", "misses"].map(|it| metrics[&format!("translation_{it}.{host}")]);
+                let what = format!("{nic} {operation:?} {touched} {host}: {hits}, {misses}");
+                // 120 messages in four packets each; three working sets of 16 pages.
+                assert_eq!(hits + misses, 480.0, "{what}");
+                assert!(
+                    if touched {
+                        misses == 0.0
+                    } else {
+                        misses >= 48.0
+                    },
+                    "{what}"
+                );
+            }
+        }
     }
 }
 
