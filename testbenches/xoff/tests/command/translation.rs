@@ -248,7 +248,7 @@ fn the_sweep_of_the_docs_draws_goodput_and_pauses() {
         let memory: xoff_sim::time::ByteCount = row[0].parse().unwrap();
         let [goodput, pauses]: [f64; 2] = [goodput, pauses].map(|it| row[it].parse().unwrap());
         // Of each of 16 QPs; 2 ms are measured, and the victim has 3.3 Gb/s.
-        match memory.get() * 16 >> 20 {
+        match (memory.get() * 16) >> 20 {
             ..=8 => assert!(pauses == 0.0 && goodput > 39.5, "{row:?}"),
             16.. => assert!(pauses >= 4.0 && goodput < 0.9 * 39.8, "{row:?}"),
             _ => assert!(goodput > 0.9 * 39.8, "{row:?}"),
