@@ -18,7 +18,8 @@ fn listed() -> Vec<(String, String)> {
         let cells: Vec<&str> = line.split('`').collect();
         (cells.len() == 5).then(|| (cells[1].to_owned(), cells[3].to_owned()))
     };
-    text.lines().filter_map(row).collect()
+    let table = text.lines().filter(|line| line.starts_with('|'));
+    table.filter_map(row).collect()
 }
 
 #[test]
