@@ -417,20 +417,18 @@ impl Simulation {
                 debug_assert!(set, "checked");
             }),
             Change::DcqcnOf { flow, change } => {
-                let FlowEnds {
-                    source, source_qp, ..
-                } = self.flows()[flow as usize];
+                let ends = &self.flows()[flow as usize];
+                let (source, qp) = (ends.source, ends.source_qp());
                 self.of_endpoint(source, |endpoint| {
-                    let set = endpoint.set_dcqcn(Some(source_qp), &change);
+                    let set = endpoint.set_dcqcn(Some(qp), &change);
                     debug_assert!(set, "checked");
                 });
             }
             Change::Pace { flow, bound } => {
-                let FlowEnds {
-                    source, source_qp, ..
-                } = self.flows()[flow as usize];
+                let ends = &self.flows()[flow as usize];
+                let (source, qp) = (ends.source, ends.source_qp());
                 self.of_endpoint(source, |endpoint| {
-                    let set = endpoint.set_pace(source_qp, bound);
+                    let set = endpoint.set_pace(qp, bound);
                     debug_assert!(set, "checked");
                 });
             }

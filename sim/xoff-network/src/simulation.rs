@@ -113,8 +113,6 @@ pub struct FlowEnds {
     pub qps: [u16; 2],
     /// Where its data comes from: `from`, but if all messages are READs and atomics `to`.
     pub source: NodeId,
-    /// QP index there.
-    pub source_qp: u16,
     /// Where its data goes.
     pub target: NodeId,
     /// Index among what arrives at `from` and at `to`: what is read, and all other data.
@@ -136,6 +134,11 @@ pub struct FlowEnds {
 }
 
 impl FlowEnds {
+    /// Index of the QP that sends its data, at `source`.
+    pub fn source_qp(&self) -> u16 {
+        self.qps[usize::from(self.source != self.from)]
+    }
+
     /// The time that a message takes when nothing else is on its way, by its number; of a workload, all of the flow.
     pub fn ideal(&self, message: u64) -> Duration {
         self.ideals[(message % self.ideals.len() as u64) as usize]
@@ -1111,7 +1114,6 @@ fn create(
             to: ends[1],
             qps,
             source: ends[source],
-            source_qp: qps[source],
             target: ends[target],
             receivers,
             mtu: settings.mtu,

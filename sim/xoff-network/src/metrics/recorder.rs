@@ -346,7 +346,7 @@ impl Recorder {
             let flow = (simulation.flows().get(series.flows.start)).filter(|_| !series.workload);
             let dcqcn = flow.and_then(|flow| {
                 let station = simulation.network().node(flow.source);
-                station.dcqcn(flow.source_qp)
+                station.dcqcn(flow.source_qp())
             });
             let (rate, alpha) = dcqcn.unwrap_or((f64::NAN, f64::NAN));
             samples.rate[place].push(rate);

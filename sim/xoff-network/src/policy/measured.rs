@@ -189,7 +189,7 @@ fn rates(simulation: &Simulation) -> BTreeMap<String, f64> {
     let rate = |series: &crate::scenario::Series| {
         let flow = simulation.flows().get(series.flows.start)?;
         let station = simulation.network().node(flow.source);
-        let (rate, _) = station.dcqcn(flow.source_qp)?;
+        let (rate, _) = station.dcqcn(flow.source_qp())?;
         Some((series.name.clone(), rate / 1e9))
     };
     series.filter_map(rate).collect()

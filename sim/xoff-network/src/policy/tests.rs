@@ -361,7 +361,7 @@ fn parameters_of_dcqcn_change_at_run_time() {
             let rate = |flow: usize| {
                 let flow = &simulation.flows()[flow];
                 let station = simulation.network().node(flow.source);
-                station.dcqcn(flow.source_qp).unwrap().0
+                station.dcqcn(flow.source_qp()).unwrap().0
             };
             [rate(0), rate(1)]
         })

@@ -177,7 +177,7 @@ fn registers_of_dcqcn_are_set_while_the_nic_runs() {
             let flows = simulation.flows().iter().zip(&mut last);
             for (flow, last) in flows {
                 let station = simulation.network().node(flow.source);
-                let (rate, _) = station.dcqcn(flow.source_qp).unwrap();
+                let (rate, _) = station.dcqcn(flow.source_qp()).unwrap();
                 rises += u32::from(rate > *last);
                 *last = rate;
             }
