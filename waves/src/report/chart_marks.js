@@ -30,30 +30,13 @@ const chartMarks = (() => {
     shown.forEach((level, i) => pen.text(level[0], right - 6, textAt[i], "right", pen.muted));
   };
 
-  // For how much of each of so many columns spans are on, and of all of them, and how many there are.
-  const covered = (spans, from, to, count) => {
-    const column = (to - from) / count, on = new Float64Array(count);
-    let [sum, times] = [0, 0];
-    for (const [start, length, part = length] of spans) {
-      const [a, b] = [Math.max(start, from), Math.min(start + length, to)];
-      if (b <= a) continue;
-      sum += ((b - a) * part) / length;
-      times++;
-      for (let c = Math.floor((a - from) / column); c < count && from + c * column < b; c++) {
-        const both = Math.min(b, from + (c + 1) * column) - Math.max(a, from + c * column);
-        on[c] += (both * part) / length / column;
-      }
-    }
-    return { on, times, share: (sum / (to - from)) * 100 };
-  };
-
   // A row of states at `y`, with its name and for how much of the time it is on; `above`: as on a phone.
   const row = (pen, { left, right }, y, name, spans, { from, to, colour, above }) => {
     const { ctx } = pen, long = right - left;
     ctx.fillStyle = colour(".row");
     ctx.fillRect(left, y, long, 12);
     // Two pixels a column, and what was so for a moment only is seen.
-    const columns = Math.floor(long / 2), { on, times, share } = covered(spans, from, to, columns);
+    const columns = Math.floor(long / 2), { on, times, share } = stretch.covered(spans, [from, to], columns);
     ctx.fillStyle = colour(".band");
     on.forEach((part, c) => {
       if (!part) return;

@@ -1,8 +1,8 @@
 // The charts where scripts run: uPlot draws what the still pictures show, from the same paths, and a stretch of time can
-// be enlarged. All charts, the strip and "Who paused whom" show the same stretch: the event `stretch` of the document
-// tells them, with start and end in nanoseconds, or with nothing for what they show at first. Print has the stills.
+// be enlarged. All charts, the strip and "Who paused whom" show the same stretch. Print has the stills.
 for (const holder of document.querySelectorAll(".charts[data-axis]")) {
-  const { whole: [begin, end], part, width: units, height: steps, fine, finer } = JSON.parse(holder.dataset.axis);
+  const { whole, part, width: units, height: steps, fine, finer } = JSON.parse(holder.dataset.axis);
+  const [begin, end] = whole;
   const phone = matchMedia("(max-width:700px)"), font = chartMarks.font;
   let [from, to] = part;
   // Room that the values beside the axes need, if it is more than in the stills.
@@ -11,31 +11,19 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
   const near = () => fine && ((to - from) / (end - begin)) * fine <= 400;
   const atFirst = () => from === part[0] && to === part[1];
 
-  // The least that is shown: a hundred-thousandth of the run, or ten nanoseconds.
-  const least = Math.min(end - begin, Math.max(10, (end - begin) / 1e5));
   let told = null;
-  const tell = (...stretch) => {
+  const tell = (...ends) => {
     // Once a frame, however fast the pointer moves.
     if (!told) requestAnimationFrame(() => {
-      document.dispatchEvent(new CustomEvent("stretch", { detail: told }));
+      stretch.tell(...told);
       told = null;
     });
-    told = stretch;
-  };
-  const enlarge = (a, b) => {
-    const length = Math.min(end - begin, Math.max(least, b - a));
-    a = Math.max(begin, Math.min(end - length, (a + b - length) / 2));
-    tell(a, a + length);
+    told = ends;
   };
 
-  const unit = ns => (ns < 2e3 ? [1, "ns"] : ns < 2e6 ? [1e3, "µs"] : ns < 2e9 ? [1e6, "ms"] : [1e9, "s"]);
   const written = (value, least, most) =>
     value.toLocaleString("en", { minimumFractionDigits: least, maximumFractionDigits: most }).replace("-", "−");
-  // A time as exact as the stretch is short.
-  const when = ns => {
-    const [size, name] = unit(to), digits = Math.max(0, Math.ceil(3 - Math.log10((to - from) / size)));
-    return `${written(ns / size, 0, Math.min(9, digits))} ${name}`;
-  };
+  const when = ns => stretch.when(ns, [from, to]);
   const number = value => (value == null ? "–" : written(Number(value.toPrecision(4)), 0, 9));
   const ticks = (splits, size, step) => {
     const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step / size) + 1e-9)));
@@ -94,10 +82,9 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
     if (given.values) {
       const swatches = [...figure.querySelectorAll(".legend .swatch path:first-child")];
       const count = swatches.filter(swatch => !swatch.matches(".area")).length;
-      const opacity = Math.min(0.22, Math.max(0.03, 0.5 / count));
       swatches.slice(count).forEach((swatch, i) => between("a", i, () => colour(swatch, "fill", 0.16)));
       for (let i = count - 1; i >= 0; i--)
-        if (path("r", i)) between("r", i, () => colour(swatches[i], "stroke", opacity));
+        if (path("r", i)) between("r", i, () => colour(swatches[i], "stroke", given.range_opacity));
       for (let i = count - 1; i >= 0; i--) {
         const dash = getComputedStyle(swatches[i]).strokeDasharray.match(/[\d.]+/g)?.map(Number);
         [lines[i]] = add("l", i, { stroke: () => colour(swatches[i], "stroke"), width: 1.8, dash });
@@ -199,7 +186,7 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
       axes: [{
         ...axis, size: 30, gap: 9, space: 84,
         values: (_, splits, __, ___, step) => {
-          const [size, name] = unit(to);
+          const [size, name] = stretch.unit(to);
           return ticks(splits, size, step).map((text, i) => (splits[i] ? `${text} ${name}` : text));
         },
       }, {
@@ -219,7 +206,7 @@ for (const holder of document.querySelectorAll(".charts[data-axis]")) {
         }],
         setCursor: [chart => point(figure, given, lines, chart)],
         setSelect: [({ select: { left, width } }) => {
-          if (width > 3) enlarge(chart.posToVal(left, "x"), chart.posToVal(left + width, "x"));
+          if (width > 3) tell(...stretch.within(whole, chart.posToVal(left, "x"), chart.posToVal(left + width, "x")));
           if (width) chart.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
         }],
       },

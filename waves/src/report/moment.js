@@ -7,7 +7,7 @@ for (const moment of document.querySelectorAll(".moment")) {
   const names = [...spread.querySelector("svg").querySelectorAll("text[data-row]")].map(text => text.dataset.row);
   const [from, to] = [Number(moment.dataset.from), Number(moment.dataset.to)];
   const step = (to - from) / range.max;
-  const [size, unit] = to < 2e3 ? [1, "ns"] : to < 2e6 ? [1e3, "µs"] : to < 2e9 ? [1e6, "ms"] : [1e9, "s"];
+  const [size, unit] = stretch.unit(to);
   // The part of an interval for which a row was stopped.
   const part = (row, a, b) => {
     let stopped = 0;

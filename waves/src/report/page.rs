@@ -56,6 +56,9 @@ impl Report {
                 (files(&summary.files))
                 footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
+            @if !self.charts.is_empty() || !self.pauses.rows.is_empty() {
+                script { (PreEscaped(include_str!("stretch.js"))) }
+            }
             @if !self.charts.is_empty() { (charts::scripts()) }
             @if !self.pauses.rows.is_empty() {
                 script { (PreEscaped(include_str!("zoom.js"))) }

@@ -1,19 +1,13 @@
 // The strip of the whole run: the part that the charts show can be moved by its ends and as a whole, with a pointer and
 // with keys, and chosen anew beside it. Says which stretch all charts show, and gives back what they showed at first.
 for (const holder of document.querySelectorAll(".charts[data-axis]")) {
-  const { whole: [begin, end], part } = JSON.parse(holder.dataset.axis);
+  const { whole, part } = JSON.parse(holder.dataset.axis), [begin, end] = whole, { tell } = stretch;
   const note = holder.parentNode.querySelector(".window"), back = note.querySelector("button");
   const caption = document.querySelector(".strip .stretch"), words = caption?.textContent;
-  const least = Math.min(end - begin, Math.max(10, (end - begin) / 1e5));
+  const least = stretch.least(whole);
   let [from, to] = part;
-  const tell = (...stretch) => document.dispatchEvent(new CustomEvent("stretch", { detail: stretch }));
   const strips = [];
-
-  const unit = ns => (ns < 2e3 ? [1, "ns"] : ns < 2e6 ? [1e3, "µs"] : ns < 2e9 ? [1e6, "ms"] : [1e9, "s"]);
-  const when = ns => {
-    const [size, name] = unit(to), digits = Math.max(0, Math.ceil(3 - Math.log10((to - from) / size)));
-    return (ns / size).toLocaleString("en", { maximumFractionDigits: Math.min(9, digits) }) + " " + name;
-  };
+  const when = ns => stretch.when(ns, [from, to]);
   // Moves one end, or both, to times within the run; the ends keep their order.
   const move = (what, a, b) => {
     if (what === "both") {

@@ -1,5 +1,5 @@
 // The rows of "Who paused whom", enlarged: drag over a stretch of time, double click for all of it again. The page says
-// everything without it, but not as finely. The charts show the same stretch: the event `stretch` tells them.
+// everything without it, but not as finely. The charts show the same stretch.
 for (const figure of document.querySelectorAll("figure.spread")) {
   const rows = JSON.parse(figure.querySelector("script.spans").textContent);
   const end = Number(figure.dataset.duration);
@@ -9,7 +9,7 @@ for (const figure of document.querySelectorAll("figure.spread")) {
     for (const key in attributes) made.setAttribute(key, attributes[key]);
     return parent.appendChild(made);
   };
-  const unit = ns => (ns < 2e3 ? [1, "ns"] : ns < 2e6 ? [1e3, "µs"] : ns < 2e9 ? [1e6, "ms"] : [1e9, "s"]);
+  const { tell, unit } = stretch;
   const pictures = [...figure.querySelectorAll("svg.chart")];
   let [from, to] = [0, end];
   const draw = () => {
@@ -18,16 +18,7 @@ for (const figure of document.querySelectorAll("figure.spread")) {
       const x = at => left + ((at - from) / (to - from)) * (right - left);
       [...svg.querySelectorAll("g.bars")].forEach((group, row) => {
         // Two pixels a column, and six heights, as in the picture without a script.
-        const columns = Math.floor((right - left) / 2), width = (to - from) / columns, stopped = new Float64Array(columns);
-        for (const [start, length, paused = length] of rows[row]) {
-          const a = Math.max(start, from), b = Math.min(start + length, to);
-          if (b <= a) continue;
-          const last = Math.min(columns - 1, Math.floor((b - from) / width));
-          for (let c = Math.floor((a - from) / width); c <= last; c++) {
-            const low = from + c * width;
-            stopped[c] += (Math.max(0, Math.min(b, low + width) - Math.max(a, low)) * Math.min(1, paused / length)) / width;
-          }
-        }
+        const columns = Math.floor((right - left) / 2), stopped = stretch.covered(rows[row], [from, to], columns).on;
         group.replaceChildren();
         const base = Number(group.dataset.base), step = (right - left) / columns;
         let open = null;
@@ -60,13 +51,7 @@ for (const figure of document.querySelectorAll("figure.spread")) {
     const [size, name] = unit(to);
     output.textContent = from === 0 && to === end ? "" : `${(from / size).toPrecision(6)} to ${(to / size).toPrecision(6)} ${name}`;
   };
-  const tell = (...stretch) => document.dispatchEvent(new CustomEvent("stretch", { detail: stretch }));
-  const show = (a, b) => {
-    // A hundred-thousandth of the run, or ten nanoseconds, is the most that is enlarged.
-    const least = Math.max(10, end / 1e5), length = Math.min(end, Math.max(least, b - a));
-    const start = Math.max(0, Math.min(end - length, (a + b - length) / 2));
-    tell(start, start + length);
-  };
+  const show = (a, b) => tell(...stretch.within([0, end], a, b));
   document.addEventListener("stretch", ({ detail: [a, b] }) => {
     [from, to] = a === undefined ? [0, end] : [a, b];
     draw();

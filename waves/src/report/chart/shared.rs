@@ -84,6 +84,8 @@ struct Given<'a> {
     /// The ends stay.
     fixed: bool,
     divisor: f64,
+    /// Of the bands around lines.
+    range_opacity: f64,
     /// What the start-up reaches above the axis.
     start_up: Option<String>,
     levels: Vec<(String, f64)>,
@@ -99,6 +101,8 @@ pub struct Shared<'a> {
     time: Time,
     plot: Plot,
     axis: Option<Axis>,
+    /// The rows of states that are drawn, and how many are left out.
+    rows: (Vec<&'a Band>, usize),
     fine: Option<(Chart, Plot)>,
 }
 
@@ -120,6 +124,7 @@ impl<'a> Shared<'a> {
             time,
             plot,
             axis: value_axis(chart),
+            rows: chosen_bands(chart, time.part.0, time.part.1),
             fine: None,
         }
     }
@@ -165,7 +170,7 @@ impl<'a> Shared<'a> {
                     (self.curves(self.chart, axis, &self.plot, ["a", "r", "l"]))
                     @if let Some((chart, plot)) = &self.fine { (self.curves(chart, axis, plot, ["fa", "fr", "fl"])) }
                 }
-                @for (index, row) in chosen_bands(self.chart, self.time.part.0, self.time.part.1).0.iter().enumerate() {
+                @for (index, row) in self.rows.0.iter().enumerate() {
                     g id=(self.name("b", index)) { @for (opacity, d) in densities(row, &self.plot, self.time.enlarged()) {
                         path fill-opacity=[(opacity < 1.0).then_some(opacity)] d=(d) {}
                     } }
@@ -193,7 +198,7 @@ impl<'a> Shared<'a> {
     /// What the script needs besides, as JSON.
     pub fn json(&self) -> String {
         let chart = self.chart;
-        let (rows, rows_left_out) = chosen_bands(chart, self.time.part.0, self.time.part.1);
+        let (rows, rows_left_out) = &self.rows;
         let level = |level: &Level| {
             let value = scale::quantity(level.value, &chart.unit);
             (format!("{} {value}", level.name), level.value)
@@ -203,22 +208,22 @@ impl<'a> Shared<'a> {
             values: self.axis.as_ref().map(|axis| (axis.low, axis.high)),
             fixed: chart.range.is_some(),
             divisor: self.axis.as_ref().map_or(1.0, |axis| axis.divisor),
+            range_opacity: range_opacity(chart.lines.len()),
             start_up: start_up(chart),
             levels: chart.levels.iter().map(level).collect(),
             marks: (chart.markers.iter())
                 .map(|mark| (mark.at_ns, &*mark.text))
                 .collect(),
             rows: rows.iter().map(|row| &*row.name).collect(),
-            rows_left_out,
+            rows_left_out: *rows_left_out,
         };
         serde_json::to_string(&given).expect("plain values")
     }
 
     /// The times of the rows for the script, as JSON: numbers only.
     pub fn spans(&self) -> Option<String> {
-        let (rows, _) = chosen_bands(self.chart, self.time.part.0, self.time.part.1);
         let exact = |&(from, to): &(u64, u64)| (from, to, to.saturating_sub(from));
-        let rows: Vec<Vec<_>> = (rows.iter())
+        let rows: Vec<Vec<_>> = (self.rows.0.iter())
             .map(|row| row.spans.iter().map(exact).collect())
             .collect();
         let run = self.plot.to - self.plot.from;
