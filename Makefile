@@ -156,7 +156,8 @@ archive: setup
 	@tools/archive.sh
 
 # make cost: instructions of cycles, events, frames and frame-hops, and bytes of models, against the budgets of
-# cost.toml; WRITE=1 writes what was counted there. PROFILE=dev counts what tests are compiled to, as CI does.
+# cost.toml; WRITE=1 writes what was counted there and in README. PROFILE=dev counts what tests are
+# compiled to, as CI does.
 cost: PROFILE = release
 # Without the units of incremental builds, which inline less: as CI counts.
 cost: export CARGO_INCREMENTAL = 0

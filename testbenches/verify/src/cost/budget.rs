@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde::{Deserialize, Serialize};
+use xoff_network::words::grouped;
 
 /// How far a count may be above its budget.
 const SLACK: f64 = 0.03;
@@ -72,6 +73,22 @@ pub fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cost.toml")
 }
 
+/// The page that shows budgets.
+fn readme() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")
+}
+
+/// The section of that page.
+const TITLE: &str = "## What it costs\n";
+
+fn read_text(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write_text(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// The versions of the compilers on this machine, as they print them.
 fn compilers() -> BTreeMap<String, String> {
     let calls = [
@@ -94,23 +111,54 @@ impl Budgets {
     ///
     /// Returns an error that names the file if it cannot be read.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let name = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
-        toml::from_str(&text).map_err(|error| format!("{name}: {error}"))
+        toml::from_str(&read_text(path)?).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Replaces the budgets of this build's profile and the sizes by counts, and writes the file.
+    /// Replaces the budgets of this build's profile and the sizes by counts, and writes the file and README's table.
     ///
     /// # Errors
     ///
-    /// Returns an error that names the file if it cannot be written.
+    /// Returns an error that names the file that cannot be read or written.
     pub fn write(mut self, path: &Path, instructions: Counts, bytes: Counts) -> Result<(), String> {
         *self.of_profile_mut() = instructions;
         self.bytes = bytes;
         self.compilers = compilers();
         let text = toml::to_string(&self).map_err(|error| error.to_string())?;
-        std::fs::write(path, format!("{HEADER}{text}"))
-            .map_err(|error| format!("{}: {error}", path.display()))
+        write_text(path, &format!("{HEADER}{text}"))?;
+        let readme = readme();
+        let text = read_text(&readme)?;
+        write_text(&readme, &self.shown_in(&text)?)
+    }
+
+    /// The text of README with the budgets of the release build in its table under [`TITLE`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if there is no such table, or if a row has no budget.
+    fn shown_in(&self, readme: &str) -> Result<String, String> {
+        let missing = || format!("README.md: no table of budgets under '{TITLE}'");
+        let (before, rest) = readme.split_once(TITLE).ok_or_else(missing)?;
+        let (section, after) = rest.split_at(rest.find("\n## ").unwrap_or(rest.len()));
+        let mut rows = 0;
+        let mut text = format!("{before}{TITLE}");
+        for line in section.split_inclusive('\n') {
+            let name = line
+                .strip_prefix("| `")
+                .and_then(|row| row.split_once("` | "));
+            let Some((name, _)) = name else {
+                text += line;
+                continue;
+            };
+            let budget = (self.release.get(name)).ok_or_else(|| {
+                format!("README.md: cost.toml has no budget of the release build for '{name}'")
+            })?;
+            let _ = writeln!(text, "| `{name}` | {} |", grouped(*budget));
+            rows += 1;
+        }
+        match rows {
+            0 => Err(missing()),
+            _ => Ok(text + after),
+        }
     }
 
     fn of_profile_mut(&mut self) -> &mut Counts {
@@ -266,19 +314,15 @@ mod tests {
     #[test]
     fn the_readme_shows_the_budgets() {
         let budgets = Budgets::read(&file()).unwrap();
-        let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
-        let readme = std::fs::read_to_string(readme).unwrap();
-        let table = readme.split("## What it costs").nth(1).unwrap();
-        let table = table.split("\n## ").next().unwrap();
-        let rows: Vec<(String, String)> = (table.lines())
-            .filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"))
-            .filter_map(|row| row.split_once("` | "))
-            .map(|(name, count)| (name.to_owned(), count.replace(',', "")))
-            .collect();
-        assert!(rows.len() >= 10, "{rows:?}");
-        for (name, count) in rows {
-            let budget = budgets.release.get(&name).map(u64::to_string);
-            assert_eq!(budget, Some(count), "{name}");
-        }
+        let text = read_text(&readme()).unwrap();
+        assert_eq!(budgets.shown_in(&text).unwrap(), text);
+        let other = text.replace("| `nic busy: a cycle` |", "| `nic lazy: a cycle` |");
+        let error = budgets.shown_in(&other).unwrap_err();
+        assert!(
+            error.contains("no budget of the release build for 'nic lazy: a cycle'"),
+            "{error}"
+        );
+        let error = budgets.shown_in("## What it costs\n\nMuch.\n").unwrap_err();
+        assert!(error.contains("no table"), "{error}");
     }
 }
