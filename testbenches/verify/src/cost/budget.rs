@@ -79,7 +79,7 @@ fn readme() -> PathBuf {
 }
 
 /// The section of that page.
-const TITLE: &str = "## What it costs\n";
+const TITLE: &str = "## What it costs";
 
 fn read_text(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
@@ -124,10 +124,10 @@ impl Budgets {
         self.bytes = bytes;
         self.compilers = compilers();
         let text = toml::to_string(&self).map_err(|error| error.to_string())?;
+        // Before anything is written: an error leaves both files as they were.
+        let page = self.shown_in(&read_text(&readme())?)?;
         write_text(path, &format!("{HEADER}{text}"))?;
-        let readme = readme();
-        let text = read_text(&readme)?;
-        write_text(&readme, &self.shown_in(&text)?)
+        write_text(&readme(), &page)
     }
 
     /// The text of README with the budgets of the release build in its table under [`TITLE`].
@@ -323,6 +323,13 @@ mod tests {
             "{error}"
         );
         let error = budgets.shown_in("## What it costs\n\nMuch.\n").unwrap_err();
-        assert!(error.contains("no table"), "{error}");
+        assert_eq!(
+            error,
+            "README.md: no table of budgets under '## What it costs'"
+        );
+        let table = text.split_once(TITLE).unwrap().1;
+        let table = table.split("\n## ").next().unwrap();
+        let rows = table.lines().filter(|line| line.starts_with("| `")).count();
+        assert!(rows >= 10, "{rows} rows");
     }
 }
