@@ -608,6 +608,7 @@ module nic
       .cnp_pcp_i          (settings.cnp_pcp),
       .port_mac_i         ({settings.port_mac_high, settings.port_mac_low}),
       .maps_i             (maps),
+      .class_costs_i      (settings.class_costs),
       .path_write_i       (path_write),
       .path_qp_i          (command_qp),
       .path_i             (path),

@@ -38,6 +38,7 @@ module nic_transmit
     input logic        [ 2:0] cnp_pcp_i,
     input logic        [47:0] port_mac_i,
     input class_maps_t        maps_i,
+    input class_cost_t [ 7:0] class_costs_i,
 
     input logic               path_write_i,
     input logic  [QpBits-1:0] path_qp_i,
@@ -531,6 +532,7 @@ module nic_transmit
   logic [7:0][QpBits-1:0] head_qp;
   payload_bytes_t [7:0] head_bytes;
   logic [$bits(request_t)-1:0] info;
+  wire_bytes_t info_bytes;
   logic payload_read;
   logic [AddressBits-1:0] payload_address;
   logic [DataBytes*8-1:0] payload_data;
@@ -585,6 +587,8 @@ module nic_transmit
       .packet_i             (put_packet),
       .step_qp_i            (put_qp),
       .request_i            (put_request),
+      .counted_i            (counted),
+      .counted_bytes_i      (wire_bytes_t'(counted_bytes)),
       .read_ahead_i,
       .read_valid_o,
       .read_tag_o,
@@ -610,6 +614,7 @@ module nic_transmit
       .head_bytes_o         (head_bytes),
       .pop_i                (pop),
       .info_o               (info),
+      .info_bytes_o         (info_bytes),
       .payload_read_i       (payload_read),
       .payload_address_i    (payload_address),
       .payload_data_o       (payload_data),
@@ -654,6 +659,7 @@ module nic_transmit
       .cnp_dscp_i,
       .cnp_pcp_i,
       .maps_i,
+      .class_costs_i,
       .write_i         (path_write_i),
       .write_qp_i      (path_qp_i),
       .path_i,
@@ -672,6 +678,7 @@ module nic_transmit
       .slot_bytes_i    (head_bytes),
       .slot_pop_o      (pop),
       .request_i       (info),
+      .request_bytes_i (info_bytes),
       .slot_free_o     (slot_release[0]),
       .slot_free_slot_o(slot_release_slot[0]),
       .job_valid_o     (job_valid),

@@ -1,6 +1,6 @@
 // Selects the next packet to build and forms its headers. Priority: CNPs, answers, requests and READ responses. A
-// paused class is skipped. Answers, and packets in slots, of several classes that are ready take turns by QP. Counts
-// the IPv4 identification.
+// paused class is skipped. Answers of several classes that are ready take turns by QP; packets in slots are served by
+// the weights of their classes (class_scheduler). Counts the IPv4 identification.
 //
 // A request waits also for an answer that is a few cycles away (`answer_coming_i`): answers come more slowly than the
 // shortest of them are sent, and each would wait for a request of 4 KiB. A request that waits lets at most
@@ -30,10 +30,11 @@ module transmit_select
     input logic rst_i,
 
     input logic        [7:0] paused_i,
-    input logic              ecn_i,       // requests are sent with ECT(0)
+    input logic              ecn_i,         // requests are sent with ECT(0)
     input logic        [5:0] cnp_dscp_i,
     input logic        [2:0] cnp_pcp_i,
     input class_maps_t       maps_i,
+    input class_cost_t [7:0] class_costs_i,
 
     input logic               write_i,     // writes the path of a QP
     input logic  [QpBits-1:0] write_qp_i,
@@ -57,6 +58,7 @@ module transmit_select
     input  payload_bytes_t [         7:0]               slot_bytes_i,
     output logic           [         7:0]               slot_pop_o,
     input  request_t                                    request_i,        // one cycle after the pop
+    input  wire_bytes_t                                 request_bytes_i,  // likewise, on the wire
     output logic                                        slot_free_o,      // the popped packet had no payload
     output logic           [SlotBits-1:0]               slot_free_slot_o,
 
@@ -99,7 +101,7 @@ module transmit_select
   // Select stage
 
   logic [7:0] answer_wish, slot_wish, answer_grant, slot_grant;
-  logic answer_some, slot_some, cnp_wish;
+  logic answer_some, slot_some, settles, cnp_wish;
   logic [2:0] answer_class, slot_class;
   class_t cnp_class;
   logic select, stage_ready, may_select, turn;
@@ -124,7 +126,7 @@ module transmit_select
     if (rst_i) ahead_q <= '0;
     else if (may_select && !cnp_wish) begin
       if (turn) ahead_q <= '0;
-      else if (answer_some) ahead_q <= slot_some ? ahead_q + 1'b1 : '0;
+      else if (answer_some) ahead_q <= (slot_wish != '0) ? ahead_q + 1'b1 : '0;
     end
   end
 
@@ -141,17 +143,20 @@ module transmit_select
       .ready_i(may_select && kind == KindAnswer)
   );
 
-  class_turns #(
-      .Qps(Qps)
+  class_scheduler #(
+      .CostBits  ($bits(class_cost_t)),
+      .LengthBits($bits(wire_bytes_t))
   ) u_slot (
       .clk_i,
       .rst_i,
-      .offer_i(slot_wish),
-      .qp_i   (slot_qp_i),
-      .valid_o(slot_some),
-      .grant_o(slot_grant),
-      .class_o(slot_class),
-      .ready_i(may_select && kind == KindRequest)
+      .cost_i   (class_costs_i),
+      .offer_i  (slot_wish),
+      .valid_o  (slot_some),
+      .grant_o  (slot_grant),
+      .class_o  (slot_class),
+      .ready_i  (may_select && kind == KindRequest),
+      .length_i (request_bytes_i),
+      .settles_o(settles)
   );
 
   assign kind         = cnp_wish ? KindCnp : turn ? KindRequest : KindAnswer;
@@ -286,7 +291,7 @@ module transmit_select
   logic unused_fields;  // fields of packed types that are not needed here
   assign unused_fields = ^{request_i, maps_i, rounded};
 
-  assign moves_o = write_i || select || move || (offered_q && desc_ready_i);
+  assign moves_o = write_i || select || settles || move || (offered_q && desc_ready_i);
   assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
 
 endmodule

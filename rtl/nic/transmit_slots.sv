@@ -16,7 +16,7 @@
 //   withdraws a request and what is behind it; the responder's refusal (`refused_…`) withdraws a READ response and those
 //   of its QP behind it. Of a QP whose response is offered no further response is built (`unread_qps_o`).
 // - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
-//   content one cycle later.
+//   content one cycle later, `info_bytes_o` its length.
 // - Release: `release_i` frees a slot; up to two per cycle.
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
 //   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
@@ -88,11 +88,13 @@ module transmit_slots
     input logic                 withdraw_all_i,
     input reread_t              withdraw_read_i, // unless all
 
-    input logic                  step_valid_i,  // step of a SEND, or what became of a READ response
-    input logic                  response_i,
-    input logic                  packet_i,      // there is a packet
-    input logic     [QpBits-1:0] step_qp_i,
-    input request_t              request_i,
+    input logic                     step_valid_i,    // step of a SEND, or what became of a READ response
+    input logic                     response_i,
+    input logic                     packet_i,        // there is a packet
+    input logic        [QpBits-1:0] step_qp_i,
+    input request_t                 request_i,
+    input logic                     counted_i,       // a cycle after a step with a packet: its length on the wire
+    input wire_bytes_t              counted_bytes_i,
 
     input  logic   [         8:0] read_ahead_i,
     output logic                  read_valid_o,
@@ -122,6 +124,7 @@ module transmit_slots
     output payload_bytes_t [         7:0]               head_bytes_o,
     input  logic           [         7:0]               pop_i,         // at most one bit
     output logic           [InfoBits-1:0]               info_o,        // request_t
+    output wire_bytes_t                                 info_bytes_o,  // its length on the wire
 
     input  logic                   payload_read_i,
     input  logic [AddressBits-1:0] payload_address_i,
@@ -424,6 +427,26 @@ module transmit_slots
       .read_i         (pop_i != '0),
       .read_address_i (pop_slot),
       .data_o         (info_o)
+  );
+
+  // The length comes a cycle behind the step, and no packet is popped before the cycle after that.
+  logic [SlotBits-1:0] filled_slot_q;
+
+  always_ff @(posedge clk_i) begin
+    if (fill) filled_slot_q <= granted_slot;
+  end
+
+  ram_1r1w #(
+      .Width($bits(wire_bytes_t)),
+      .Depth(Slots)
+  ) u_lengths (
+      .clk_i,
+      .write_i        (counted_i),
+      .write_address_i(filled_slot_q),
+      .data_i         (counted_bytes_i),
+      .read_i         (pop_i != '0),
+      .read_address_i (pop_slot),
+      .data_o         (info_bytes_o)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////

@@ -7,6 +7,8 @@ package nic_pkg;
   localparam int unsigned PayloadBytesMax = 4096;  // the largest path MTU (IBTA volume 1, 9.7.4.1.6)
   localparam logic [15:0] PayloadTooLong = 16'h8000;  // in place of more; what remains of it is 0 bytes
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
+  typedef logic [12:0] wire_bytes_t;  // a packet on the wire, with preamble, FCS and gap
+  typedef logic [9:0] class_cost_t;  // of a byte of a class
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 
   localparam int unsigned Buffers = 8;  // parts of the receive buffer

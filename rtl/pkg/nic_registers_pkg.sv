@@ -36,6 +36,7 @@ package nic_registers_pkg;
   localparam address_t AddressCnpDscp = 16'h0C8;
   localparam address_t AddressCnpPcp = 16'h0D0;
   localparam address_t AddressReadAhead = 16'h0E4;
+  localparam address_t AddressClassCosts = 16'h1E0;
   localparam address_t AddressLimiterBurst = 16'h0CC;
   localparam address_t AddressQpDstMacLow = 16'h100;
   localparam address_t AddressQpDstMacHigh = 16'h104;
@@ -110,6 +111,7 @@ package nic_registers_pkg;
     logic [5:0] cnp_dscp;
     logic [2:0] cnp_pcp;
     logic [8:0] read_ahead;
+    logic [7:0][9:0] class_costs;
     logic [15:0] limiter_burst;
     logic [31:0] qp_dst_mac_low;
     logic [15:0] qp_dst_mac_high;
@@ -195,6 +197,7 @@ package nic_registers_pkg;
       cnp_dscp: 6'h30,
       cnp_pcp: 3'h6,
       read_ahead: 9'h0,
+      class_costs: {8{10'h1}},
       limiter_burst: 16'h200,
       qp_dst_mac_low: 32'h0,
       qp_dst_mac_high: 16'h0,
@@ -313,6 +316,14 @@ package nic_registers_pkg;
       16'h0C8: settings.cnp_dscp = data[5:0];
       16'h0D0: settings.cnp_pcp = data[2:0];
       16'h0E4: settings.read_ahead = data[8:0];
+      16'h1E0: settings.class_costs[0] = data[9:0];
+      16'h1E4: settings.class_costs[1] = data[9:0];
+      16'h1E8: settings.class_costs[2] = data[9:0];
+      16'h1EC: settings.class_costs[3] = data[9:0];
+      16'h1F0: settings.class_costs[4] = data[9:0];
+      16'h1F4: settings.class_costs[5] = data[9:0];
+      16'h1F8: settings.class_costs[6] = data[9:0];
+      16'h1FC: settings.class_costs[7] = data[9:0];
       16'h0CC: settings.limiter_burst = data[15:0];
       16'h100: settings.qp_dst_mac_low = data;
       16'h104: settings.qp_dst_mac_high = data[15:0];
@@ -455,6 +466,14 @@ package nic_registers_pkg;
       16'h0C8: data = 32'(settings.cnp_dscp);
       16'h0D0: data = 32'(settings.cnp_pcp);
       16'h0E4: data = 32'(settings.read_ahead);
+      16'h1E0: data = 32'(settings.class_costs[0]);
+      16'h1E4: data = 32'(settings.class_costs[1]);
+      16'h1E8: data = 32'(settings.class_costs[2]);
+      16'h1EC: data = 32'(settings.class_costs[3]);
+      16'h1F0: data = 32'(settings.class_costs[4]);
+      16'h1F4: data = 32'(settings.class_costs[5]);
+      16'h1F8: data = 32'(settings.class_costs[6]);
+      16'h1FC: data = 32'(settings.class_costs[7]);
       16'h0CC: data = 32'(settings.limiter_burst);
       16'h100: data = settings.qp_dst_mac_low;
       16'h104: data = 32'(settings.qp_dst_mac_high);

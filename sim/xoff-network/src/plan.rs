@@ -9,7 +9,7 @@ use xoff_sim::frame::FCS_BYTES;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::settings::{DcqcnSettings, PfcSettings, WatchdogSettings, register_cycles};
 use xoff_sim::nic::shape;
-use xoff_sim::nic::{Address, BufferParts, ModelNicConfig, NicSettings};
+use xoff_sim::nic::{Address, BufferParts, ClassCosts, ModelNicConfig, NicSettings};
 use xoff_sim::protocol::dcqcn::{Rate as DcqcnRate, RpParameters};
 use xoff_sim::seeded::Seed;
 use xoff_sim::switch::classify::DscpMap;
@@ -590,6 +590,10 @@ impl Plan {
             |duration: Option<Duration>| duration.map_or(0, |duration| clock.cycles_in(duration).0);
         let mut nic = NicSettings::new(self.address(host).mac);
         nic.class_by_pcp = settings.classify == Classify::Pcp;
+        nic.class_costs = ClassCosts::of_weights(settings.weights).map_err(|wrong| Issue {
+            key: "host.weights".into(),
+            message: wrong.to_string(),
+        })?;
         let quanta = u16::MAX;
         let classes = class_bits(&settings.lossless);
         nic.buffer = BufferParts::new(classes, receive_buffer(settings));

@@ -74,6 +74,8 @@ pub const CNP_DSCP: u16 = 0x0c8;
 pub const CNP_PCP: u16 = 0x0d0;
 /// No payload is read by DMA while so many units of 256 bytes are still to come; 0: as many as slots hold.
 pub const READ_AHEAD: u16 = 0x0e4;
+/// What class w pays for a byte of a request or READ response on the wire: classes that wait share the port in inverse proportion; 0: before all others, of several the highest class first. The first of 8 words.
+pub const CLASS_COSTS: u16 = 0x1e0;
 /// Cycles that a QP may catch up.
 pub const LIMITER_BURST: u16 = 0x0cc;
 /// QP window: destination address, low 32 bits.
@@ -475,7 +477,7 @@ impl Setting {
 }
 
 /// All words of settings.
-pub const SETTINGS: [Setting; 87] = [
+pub const SETTINGS: [Setting; 95] = [
     Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
     Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
     Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
@@ -533,6 +535,14 @@ pub const SETTINGS: [Setting; 87] = [
     Setting::new("cnp_dscp", 0x0c8, 0x3f, 0x30),
     Setting::new("cnp_pcp", 0x0d0, 0x7, 0x6),
     Setting::new("read_ahead", 0x0e4, 0x1ff, 0x0),
+    Setting::new("class_costs", 0x1e0, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1e4, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1e8, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1ec, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1f0, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1f4, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1f8, 0x3ff, 0x1),
+    Setting::new("class_costs", 0x1fc, 0x3ff, 0x1),
     Setting::new("limiter_burst", 0x0cc, 0xffff, 0x200),
     Setting::new("qp_dst_mac_low", 0x100, 0xffffffff, 0x0),
     Setting::new("qp_dst_mac_high", 0x104, 0xffff, 0x0),

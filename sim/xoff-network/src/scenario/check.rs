@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
+use xoff_sim::nic::ClassCosts;
 use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
 
@@ -473,6 +474,7 @@ impl Scenario {
         for switch in &self.switches {
             classes(&format!("{}.lossless", switch.place()), &switch.lossless)?;
         }
+        self.check_weights()?;
         if let Some(buffer) = host.buffer {
             let (least, most) = (ByteCount::new(4 << 10), ByteCount::new(1 << 30));
             if !(least..=most).contains(&buffer) {
@@ -504,6 +506,27 @@ impl Scenario {
             }
         }
         Ok(())
+    }
+
+    fn check_weights(&self) -> Result<(), Issue> {
+        let of_entry = |entry: &HostEntry| Some((format!("hosts.{}", entry.name), entry.weights?));
+        let own = self.hosts.iter().filter_map(of_entry);
+        for (place, weights) in [("host".into(), self.host.weights)].into_iter().chain(own) {
+            ClassCosts::of_weights(weights)
+                .map_err(|wrong| issue(format!("{place}.weights"), wrong.to_string()))?;
+        }
+        let queues = |entry: &&HostEntry| {
+            let kind = self.settings_of(entry).nic;
+            entry.weights.is_some() && matches!(kind, NicKind::Tcp | NicKind::Attached)
+        };
+        match self.hosts.iter().find(queues) {
+            Some(entry) => Err(issue(
+                format!("hosts.{}.weights", entry.name),
+                "a host with TCP, and one that is attached, has one queue: weights are of NICs that are RTL, models or \
+                 one's own",
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Where a link's rate is given.

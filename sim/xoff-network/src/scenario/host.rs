@@ -81,6 +81,9 @@ pub struct HostSettings {
     pub lossless: Vec<u8>,
     /// Where the class of a packet comes from.
     pub classify: Classify,
+    /// How the classes share the port of a model or RTL NIC, in bytes on the wire of requests and READ responses: in
+    /// these proportions while they wait, or 0 for a class that goes before all others, the highest of several first.
+    pub weights: [u32; 8],
     /// Size of the receive buffer of model NICs, 4 KiB to 1 GiB; without it 128 KiB at 40 Gb/s, more at higher rates.
     /// RTL NICs have 128 KiB. Seven eighths are divided among the lossless classes; all others share the rest.
     pub buffer: Option<ByteCount>,
@@ -125,6 +128,7 @@ impl Default for HostSettings {
             ip: IpVersion::V4,
             lossless: vec![3],
             classify: Classify::Dscp,
+            weights: [1; 8],
             buffer: None,
             xoff: None,
             xon: None,

@@ -159,6 +159,9 @@ pub struct HostEntry {
     /// Classes that obey PFC and send it; without it as in `host`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lossless: Option<Vec<u8>>,
+    /// How the classes share the port of the NIC; without it as in `host`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<[u32; 8]>,
     /// The tool that the host runs with its peer at an attached host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolSettings>,
@@ -320,6 +323,7 @@ impl HostEntry {
             pcie_latency: None,
             pcie_rate: None,
             lossless: None,
+            weights: None,
             tool: None,
         }
     }
@@ -375,6 +379,7 @@ impl Scenario {
             max_rd_atomic: entry.max_rd_atomic.unwrap_or(all.max_rd_atomic),
             pcie_latency: entry.pcie_latency.unwrap_or(all.pcie_latency),
             pcie_rate: entry.pcie_rate.or(all.pcie_rate),
+            weights: entry.weights.unwrap_or(all.weights),
             ..all.clone()
         }
     }

@@ -3,6 +3,7 @@
 //! | module | what is in it |
 //! |---|---|
 //! | [`settings`] | [`NicSettings`]: port, classes, pauses, watchdog, DCQCN |
+//! | [`class_costs`] | [`ClassCosts`]: shares of the port by weight |
 //! | [`qp`] | [`QpSettings`]: path and configuration of a QP |
 //! | [`region`] | [`Region`]: memory that packets may be written to, and its key |
 //! | [`registers`] | the above as writes to the registers of `rtl/nic/registers.toml` |
@@ -13,6 +14,7 @@
 //! | [`translation`] | [`Translation`](translation::Translation): page tables in host memory and a cache of them, of model NICs |
 //! | [`model`] | [`ModelNic`]: a NIC as a behavioural model, made of the reference models |
 
+pub mod class_costs;
 pub mod congestion;
 pub mod counters;
 pub mod encapsulation;
@@ -25,6 +27,7 @@ pub mod settings;
 pub mod shape;
 pub mod translation;
 
+pub use class_costs::{ClassCosts, WeightsError};
 pub use counters::NicCounters;
 pub use encapsulation::{Encapsulation, EncapsulationError};
 pub use model::{ModelNic, ModelNicConfig};

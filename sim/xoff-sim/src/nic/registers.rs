@@ -65,6 +65,9 @@ impl NicSettings {
             writes.push((reg::PFC_XOFF + 4 * class, self.pfc.xoff[usize::from(class)]));
             writes.push((reg::PFC_XON + 4 * class, self.pfc.xon[usize::from(class)]));
         }
+        for (class, cost) in (0..).zip(self.class_costs.0) {
+            writes.push((reg::CLASS_COSTS + 4 * class, cost.into()));
+        }
         for (part, cells) in (0..).zip(self.buffer.cells) {
             writes.push((reg::BUFFER_CELLS + 4 * part, cells));
         }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ClassCosts;
 use crate::protocol::dcqcn::{Rate, RpParameters};
 use crate::time::{Clock, Duration};
 use crate::wire::MacAddr;
@@ -179,6 +180,8 @@ pub struct NicSettings {
     pub pcp_classes: [u8; PRIORITIES],
     /// Class of each of the 64 DSCPs.
     pub dscp_classes: Vec<u8>,
+    /// How classes share the port.
+    pub class_costs: ClassCosts,
     /// Whether 802.3x PAUSE stops all classes; otherwise it is ignored.
     pub pause_obeyed: bool,
     /// Settings of the pauses that the NIC sends.
@@ -205,6 +208,7 @@ impl NicSettings {
             class_by_pcp: false,
             pcp_classes: std::array::from_fn(|pcp| pcp as u8),
             dscp_classes: (0..64).map(|dscp| dscp >> 3).collect(),
+            class_costs: ClassCosts::default(),
             pause_obeyed: false,
             pfc: PfcSettings::default(),
             buffer: BufferParts::default(),

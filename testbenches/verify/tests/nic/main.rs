@@ -69,4 +69,5 @@ mod translation;
 mod unread;
 mod verdict;
 mod waves;
+mod weights;
 mod withdrawn;

@@ -8,7 +8,7 @@
 //! | `inlet`, `outlet` | MACs: when a frame has been received, and when one is sent |
 //! | `classify`, `icrc`, `path` | fast parsing and building of frames, tested against the reference models |
 //! | `receive`, `buffer`, `memory_table` | lookup of a frame's QP; the receive buffer, DMA writes, registered memory |
-//! | `transmit`, `answers`, `slots`, `reads`, `turns`, `qp_set` | grants, what waits for the wire, arbitration |
+//! | `transmit`, `answers`, `slots`, `reads`, `turns`, `class_scheduler`, `qp_set` | grants, what waits for the wire, arbitration |
 //! | `responses` | READs and atomics |
 //! | `selective` | packets ahead of a missing one, of QPs that repeat selectively |
 //! | `translating` | page tables and their cache |
@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use self::answers::Answers;
 use self::buffer::ReceiveBuffer;
+use self::class_scheduler::ClassScheduler;
 use self::inlet::Inlet;
 use self::memory_table::MemoryTable;
 use self::outlet::Outlet;
@@ -55,6 +56,7 @@ use crate::wire::frame;
 
 mod answers;
 mod buffer;
+mod class_scheduler;
 mod classify;
 mod inlet;
 pub mod latency;
@@ -206,7 +208,6 @@ struct AllTurns {
     cnp: Turns,
     /// At the wire.
     answer: Turns,
-    request: Turns,
 }
 
 impl AllTurns {
@@ -216,8 +217,7 @@ impl AllTurns {
             sender: turns.clone(),
             answerer: turns.clone(),
             cnp: turns.clone(),
-            answer: turns.clone(),
-            request: turns,
+            answer: turns,
         }
     }
 }
@@ -250,6 +250,7 @@ pub struct ModelNic {
     /// IPv4 identification of the next frame.
     ip_id: u16,
     turns: AllTurns,
+    class_scheduler: ClassScheduler,
     sendable: QpSet,
     owed: QpSet,
     cnps: QpSet,
@@ -315,6 +316,7 @@ impl ModelNic {
             outlet: Outlet::new(clock, rate, data_bytes),
             ip_id: 0,
             turns: AllTurns::new(qps),
+            class_scheduler: ClassScheduler::new(config.settings.class_costs),
             sendable: QpSet::new(qps),
             owed: QpSet::new(qps),
             cnps: QpSet::new(qps),

@@ -376,10 +376,7 @@ impl ModelNic {
             return self.send_cnp(now, qp);
         }
         let may = self.classes_in_use & !self.pauses.paused();
-        let requests = set_bits(may).filter_map(|class| {
-            let slot = self.slots.first(class).filter(|slot| slot.ready <= now)?;
-            Some((class, usize::from(slot.qp)))
-        });
+        let requests = set_bits(may).filter(|class| self.slots.ready(*class) <= now);
         let waits = requests.clone().next().is_some();
         if !waits || self.answers.go_first(may) {
             let answers = set_bits(may).filter_map(|class| {
@@ -389,7 +386,7 @@ impl ModelNic {
             if let Some(class) = self.turns.answer.next_class(answers) {
                 self.send_answer(now, class, waits);
             }
-        } else if let Some(class) = self.turns.request.next_class(requests) {
+        } else if let Some(class) = self.class_scheduler.next(requests) {
             self.send_request(now, class);
         }
     }
@@ -437,6 +434,8 @@ impl ModelNic {
             return;
         };
         let payload = slot.draft.payload;
+        let length = wire_bytes(slot.draft.len() as u64 + FCS_BYTES);
+        self.class_scheduler.charge(class, length);
         let (index, psn) = (slot.qp, slot.psn);
         let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
         let after = if payload == 0 {
