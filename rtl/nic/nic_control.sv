@@ -204,6 +204,7 @@ module nic_control
           remote_write: settings_o.region_remote_write,
           remote_read: settings_o.region_remote_read,
           remote_atomic: settings_o.region_remote_atomic,
+          pd: settings_o.region_pd,
           tag: settings_o.region_tag,
           base: {settings_o.region_base_high, settings_o.region_base_low},
           length: {settings_o.region_length_high, settings_o.region_length_low}

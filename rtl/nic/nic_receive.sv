@@ -58,6 +58,7 @@ module nic_receive
     input logic region_write_i,
     input logic [RegionBits-1:0] region_index_i,
     input region_t region_i,
+    input pd_t pd_i,
     output logic invalidate_o,  // a peer invalidates a region
     output logic [RegionBits-1:0] invalidate_index_o,
 
@@ -260,6 +261,7 @@ module nic_receive
       .peer_write_i      (path_write_i),
       .peer_qp_i         (command_qp_i),
       .peer_i,
+      .pd_i,
       .region_write_i,
       .region_index_i,
       .region_i,
@@ -496,6 +498,9 @@ module nic_receive
       .region_write_i,
       .region_index_i,
       .region_i,
+      .pd_write_i     (path_write_i),
+      .pd_qp_i        (command_qp_i),
+      .pd_i,
       .translating_i  (settings_i.translation_on),
       .ask_valid_o,
       .ask_o,

@@ -43,6 +43,7 @@ module nic_transmit
     input logic               path_write_i,
     input logic  [QpBits-1:0] path_qp_i,
     input path_t              path_i,
+    input pd_t                pd_i,
 
     // Regions, as in transmit_slots
     input  logic                     region_write_i,
@@ -388,7 +389,7 @@ module nic_transmit
 
   logic [1:0] unlock;
   logic [1:0][QpBits-1:0] unlock_qp;
-  logic [7:0] class_free;
+  logic [7:0] class_free, class_held;
   logic slot_free, account_room, account_idle, scheduler_idle, may_send;
 
   assign may_send = slot_free && account_room;
@@ -558,6 +559,7 @@ module nic_transmit
       .class_open_i,
       .free_o               (slot_free),
       .class_free_o         (class_free),
+      .class_held_o         (class_held),
       .context_valid_i      (step_valid),
       .context_qp_i         (step_qp),
       .context_ready_i      (context_after.state == QpReady),
@@ -567,6 +569,9 @@ module nic_transmit
       .region_write_i,
       .region_index_i,
       .region_i,
+      .pd_write_i           (path_write_i),
+      .pd_qp_i              (path_qp_i),
+      .pd_i,
       .invalidate_i,
       .invalidate_index_i,
       .translating_i,
@@ -672,6 +677,7 @@ module nic_transmit
       .answer_response_i,
       .answer_coming_i,
       .answer_pop_o,
+      .slot_held_i     (class_held),
       .slot_valid_i    (head),
       .slot_i          (head_slot),
       .slot_qp_i       (head_qp),

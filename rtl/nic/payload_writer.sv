@@ -48,6 +48,9 @@ module payload_writer
     input  logic                     region_write_i,
     input  logic    [RegionBits-1:0] region_index_i,
     input  region_t                  region_i,
+    input  logic                     pd_write_i,         // sets the protection domain of a QP
+    input  logic    [    QpBits-1:0] pd_qp_i,
+    input  pd_t                      pd_i,
     output logic                     invalidate_o,       // the peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
 
@@ -135,14 +138,19 @@ module payload_writer
   end
 
   region_table #(
-      .Regions(Regions)
+      .Regions(Regions),
+      .Qps    (Qps)
   ) u_regions (
       .clk_i,
       .rst_i,
       .write_i           (region_write_i),
       .write_index_i     (region_index_i),
       .region_i,
+      .pd_write_i,
+      .pd_qp_i,
+      .pd_i,
       .ask_i             (step_valid_i),
+      .qp_i              (step_qp_i),
       .use_i             (checked_use),
       .key_i             (step_i.place.key),
       .va_i              (step_i.place.va),
@@ -400,7 +408,8 @@ module payload_writer
     else queues_q <= queues;
   end
 
-  assign moves_o      = region_write_i || !regions_idle || step_valid_i || asked_q != '0 || unbar_i || forget_i || queues || queues_q;
+  assign moves_o = region_write_i || pd_write_i || !regions_idle || step_valid_i || asked_q != '0 || unbar_i ||
+      forget_i || queues || queues_q;
   assign beats_move_o = job_valid || !reader_idle || head_valid;
 
   assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i && !queues_q;

@@ -72,6 +72,9 @@ module receive_engine
     input  logic                     region_write_i,
     input  logic    [RegionBits-1:0] region_index_i,
     input  region_t                  region_i,
+    input  logic                     pd_write_i,
+    input  logic    [    QpBits-1:0] pd_qp_i,
+    input  pd_t                      pd_i,
     output logic                     invalidate_o,       // a peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
 
@@ -600,6 +603,9 @@ module receive_engine
       .region_write_i,
       .region_index_i,
       .region_i,
+      .pd_write_i,
+      .pd_qp_i,
+      .pd_i,
       .invalidate_o,
       .invalidate_index_o,
       .unbar_i        (left_valid && left.unbars),

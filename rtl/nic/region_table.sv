@@ -1,6 +1,7 @@
-// Table of registered memory regions. Checks an access: region valid, tag of the key right, this use granted, va to
-// va + bytes − 1 inside the region. Also tells whether a second key names a valid region that a peer may write, which
-// SEND with invalidate needs: a peer invalidates only what it has a right to (IBTA volume 1, 10.6.7.2).
+// Table of registered memory regions, and of the protection domains of QPs. Checks an access: region valid, tag of the
+// key right, of the QP's protection domain, this use granted, va to va + bytes − 1 inside the region. Also tells whether
+// a second key names a valid region of that domain that a peer may write, which SEND with invalidate needs: a peer
+// invalidates only what it has a right to (IBTA volume 1, 10.6.7.2).
 //
 // - A key is index · 256 + tag.
 // - Latency: a request in cycle n is answered in n + 2; one request per cycle. The answer is that of the table at the
@@ -12,8 +13,10 @@
 module region_table
   import nic_pkg::*;
 #(
-    parameter  int unsigned Regions   = 256,             // 2 to 65,536
-    localparam int unsigned IndexBits = $clog2(Regions)
+    parameter  int unsigned Regions   = 256,              // 2 to 65,536
+    parameter  int unsigned Qps       = 64,
+    localparam int unsigned IndexBits = $clog2(Regions),
+    localparam int unsigned QpBits    = $clog2(Qps)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -22,14 +25,19 @@ module region_table
     input logic    [IndexBits-1:0] write_index_i,
     input region_t                 region_i,
 
-    input  logic        ask_i,
-    input  use_e        use_i,
-    input  logic [31:0] key_i,
-    input  logic [63:0] va_i,
-    input  logic [31:0] bytes_i,
-    output logic        allowed_o,
-    input  logic [31:0] other_key_i,   // asked at the same time
-    output logic        other_valid_o,
+    input logic              pd_write_i,  // sets the domain of a QP
+    input logic [QpBits-1:0] pd_qp_i,
+    input pd_t               pd_i,
+
+    input  logic              ask_i,
+    input  logic [QpBits-1:0] qp_i,
+    input  use_e              use_i,
+    input  logic [      31:0] key_i,
+    input  logic [      63:0] va_i,
+    input  logic [      31:0] bytes_i,
+    output logic              allowed_o,
+    input  logic [      31:0] other_key_i,   // asked at the same time
+    output logic              other_valid_o,
 
     input logic                 invalidate_i,
     input logic [IndexBits-1:0] invalidate_index_i,
@@ -64,20 +72,36 @@ module region_table
       .data_o         (bits)
   );
 
-  logic other_remote;
-  logic [7:0] other_tag;
+  pd_t pd;  // of the QP
 
   ram_1r1w #(
-      .Width(9),
+      .Width($bits(pd_t)),
+      .Depth(Qps)
+  ) u_pds (
+      .clk_i,
+      .write_i        (pd_write_i),
+      .write_address_i(pd_qp_i),
+      .data_i         (pd_i),
+      .read_i         (ask_i),
+      .read_address_i (qp_i),
+      .data_o         (pd)
+  );
+
+  logic other_remote;
+  logic [7:0] other_tag;
+  pd_t other_pd;
+
+  ram_1r1w #(
+      .Width(9 + $bits(pd_t)),
       .Depth(Regions)
   ) u_tags (
       .clk_i,
       .write_i,
       .write_address_i(write_index_i),
-      .data_i         ({region_i.remote_write, region_i.tag}),
+      .data_i         ({region_i.remote_write, region_i.tag, region_i.pd}),
       .read_i         (ask_i),
       .read_address_i (other_key_i[8+:IndexBits]),
-      .data_o         ({other_remote, other_tag})
+      .data_o         ({other_remote, other_tag, other_pd})
   );
 
   // Stage 1: the region is read; compare it with the key. What is written in the cycle of a read or behind it comes too
@@ -130,12 +154,12 @@ module region_table
 
   always_ff @(posedge clk_i) begin
     if (ask_q) begin
-      named_q <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions && granted && va_q >= region.base && !late;
+      named_q <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions && region.pd == pd && granted && va_q >= region.base && !late;
       index_q <= key_q[8+:IndexBits];
       offset_q <= offset;
       length_q <= region.length;
       asked_q <= bytes_q;
-      other_named_q <= other_remote && other_tag == other_key_q[7:0] && 32'(other_key_q[31:8]) < Regions && !other_late;
+      other_named_q <= other_remote && other_tag == other_key_q[7:0] && other_pd == pd && 32'(other_key_q[31:8]) < Regions && !other_late;
       other_index_q <= other_key_q[8+:IndexBits];
     end
   end

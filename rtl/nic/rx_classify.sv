@@ -33,6 +33,7 @@ module rx_classify
     input logic                     peer_write_i,
     input logic    [    QpBits-1:0] peer_qp_i,
     input peer_t                    peer_i,
+    input pd_t                      pd_i,
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
@@ -99,14 +100,19 @@ module rx_classify
   end
 
   region_table #(
-      .Regions(Regions)
+      .Regions(Regions),
+      .Qps    (Qps)
   ) u_regions (
       .clk_i,
       .rst_i,
       .write_i      (region_write_i),
       .write_index_i(region_index_i),
       .region_i,
+      .pd_write_i   (peer_write_i),
+      .pd_qp_i      (peer_qp_i),
+      .pd_i,
       .ask_i        (done_valid_i),
+      .qp_i         (in_range ? index[QpBits-1:0] : '0),
       .use_i        (asked_use),
       .key_i        (ext_i.rkey),
       .va_i         (ext_i.va),

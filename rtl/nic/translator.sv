@@ -445,7 +445,8 @@ module translator
   end
 
   logic unused_bits;
-  assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic, place_q.remote,
+  assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic,
+                         region_i.pd, place_q.remote,
                          old_last[11:0], last[11:0]};
 
   assign idle_o = ask_valid_i == '0 && asked == '0 && !read_q && !pages_valid_q && located_count == '0 && waiting == '0 &&

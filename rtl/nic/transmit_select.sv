@@ -52,6 +52,7 @@ module transmit_select
     input  logic      [7:0]             answer_coming_i,
     output logic      [7:0]             answer_pop_o,
 
+    input  logic           [         7:0]               slot_held_i,      // classes that hold a slot
     input  logic           [         7:0]               slot_valid_i,
     input  logic           [         7:0][SlotBits-1:0] slot_i,
     input  logic           [         7:0][  QpBits-1:0] slot_qp_i,
@@ -150,6 +151,7 @@ module transmit_select
       .clk_i,
       .rst_i,
       .cost_i   (class_costs_i),
+      .wants_i  (slot_held_i & ~paused_i),
       .offer_i  (slot_wish),
       .valid_o  (slot_some),
       .grant_o  (slot_grant),

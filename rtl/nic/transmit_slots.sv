@@ -57,6 +57,7 @@ module transmit_slots
     input  logic   [7:0] class_open_i,
     output logic         free_o,
     output logic   [7:0] class_free_o,
+    output logic   [7:0] class_held_o,           // classes that hold a slot
 
     input logic              context_valid_i,   // a step of any kind, with the context after it
     input logic [QpBits-1:0] context_qp_i,
@@ -69,6 +70,9 @@ module transmit_slots
     input logic                     region_write_i,
     input logic    [RegionBits-1:0] region_index_i,
     input region_t                  region_i,
+    input logic                     pd_write_i,         // sets the protection domain of a QP
+    input logic    [    QpBits-1:0] pd_qp_i,
+    input pd_t                      pd_i,
     input logic                     invalidate_i,
     input logic    [RegionBits-1:0] invalidate_index_i,
 
@@ -167,6 +171,7 @@ module transmit_slots
 
   always_comb begin
     for (int unsigned c = 0; c < 8; c++) none[c] = held_q[c] == '0;
+    class_held_o = ~none;
     kept = 4'($countones(none & class_open_i));
     for (int unsigned c = 0; c < 8; c++) class_free_o[c] = none[c] || 32'(held_q[c]) + 32'(taken_q) + 32'(kept) < Slots;
   end
@@ -546,14 +551,19 @@ module transmit_slots
   assign refused = asked_q[1] && !allowed;
 
   region_table #(
-      .Regions(Regions)
+      .Regions(Regions),
+      .Qps    (Qps)
   ) u_regions (
       .clk_i,
       .rst_i,
       .write_i      (region_write_i),
       .write_index_i(region_index_i),
       .region_i,
+      .pd_write_i,
+      .pd_qp_i,
+      .pd_i,
       .ask_i        (ask),
+      .qp_i         (step_qp_i),
       .use_i        (UseLocalRead),
       .key_i        (fetch.key),
       .va_i         (fetch.va),
@@ -649,7 +659,7 @@ module transmit_slots
   // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
   logic happens, happened_q;
   assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
-      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || invalidate_i ||
+      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || pd_write_i || invalidate_i ||
       !regions_idle || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
 
   always_ff @(posedge clk_i) begin

@@ -8,6 +8,7 @@ package nic_pkg;
   localparam logic [15:0] PayloadTooLong = 16'h8000;  // in place of more; what remains of it is 0 bytes
   typedef logic [12:0] payload_bytes_t;  // payload of a packet: 0 to PayloadBytesMax
   typedef logic [12:0] wire_bytes_t;  // a packet on the wire, with preamble, FCS and gap
+  typedef logic [15:0] pd_t;  // protection domain
   typedef logic [9:0] class_cost_t;  // of a byte of a class
   typedef logic [7:0] beats_t;  // beats of a packet's payload: at most PayloadBytesMax / 32
 
@@ -70,6 +71,7 @@ package nic_pkg;
     logic        remote_write;
     logic        remote_read;
     logic        remote_atomic;
+    pd_t         pd;
     logic [7:0]  tag;
     logic [63:0] base;
     logic [47:0] length;

@@ -53,6 +53,7 @@ package nic_registers_pkg;
   localparam address_t AddressQpRequesterPsn = 16'h148;
   localparam address_t AddressQpResponder = 16'h14C;
   localparam address_t AddressQpResponderPsn = 16'h150;
+  localparam address_t AddressQpPd = 16'h1B4;
   localparam address_t AddressQpCommand = 16'h154;
   localparam address_t AddressBusy = 16'h158;
   localparam address_t AddressQpQuery = 16'h15C;
@@ -68,6 +69,7 @@ package nic_registers_pkg;
   localparam address_t AddressRegionLengthLow = 16'h188;
   localparam address_t AddressRegionLengthHigh = 16'h18C;
   localparam address_t AddressRegionRights = 16'h190;
+  localparam address_t AddressRegionPd = 16'h1B0;
   localparam address_t AddressRegionCommand = 16'h194;
   localparam address_t AddressRegionBusy = 16'h198;
   localparam address_t AddressRegionTableLow = 16'h19C;
@@ -144,6 +146,7 @@ package nic_registers_pkg;
     logic [4:0] qp_rnr_timer;
     logic qp_responder_restart;
     logic [23:0] qp_responder_psn;
+    logic [15:0] qp_pd;
     logic [31:0] region_base_low;
     logic [31:0] region_base_high;
     logic [31:0] region_length_low;
@@ -154,6 +157,7 @@ package nic_registers_pkg;
     logic region_valid;
     logic region_remote_read;
     logic region_remote_atomic;
+    logic [15:0] region_pd;
     logic [31:0] region_table_low;
     logic [7:0] region_table_high;
     logic [3:0] region_page;
@@ -230,6 +234,7 @@ package nic_registers_pkg;
       qp_rnr_timer: 5'h1,
       qp_responder_restart: 1'h0,
       qp_responder_psn: 24'h0,
+      qp_pd: 16'h0,
       region_base_low: 32'h0,
       region_base_high: 32'h0,
       region_length_low: 32'h0,
@@ -240,6 +245,7 @@ package nic_registers_pkg;
       region_valid: 1'h0,
       region_remote_read: 1'h0,
       region_remote_atomic: 1'h0,
+      region_pd: 16'h0,
       region_table_low: 32'h0,
       region_table_high: 8'h0,
       region_page: 4'h0,
@@ -372,6 +378,7 @@ package nic_registers_pkg;
         settings.qp_responder_restart = data[8];
       end
       16'h150: settings.qp_responder_psn = data[23:0];
+      16'h1B4: settings.qp_pd = data[15:0];
       16'h180: settings.region_base_low = data;
       16'h184: settings.region_base_high = data;
       16'h188: settings.region_length_low = data;
@@ -384,6 +391,7 @@ package nic_registers_pkg;
         settings.region_remote_read = data[11];
         settings.region_remote_atomic = data[12];
       end
+      16'h1B0: settings.region_pd = data[15:0];
       16'h19C: settings.region_table_low = data;
       16'h1A8: begin
         settings.region_table_high = data[7:0];
@@ -522,6 +530,7 @@ package nic_registers_pkg;
         data[8]   = settings.qp_responder_restart;
       end
       16'h150: data = 32'(settings.qp_responder_psn);
+      16'h1B4: data = 32'(settings.qp_pd);
       16'h180: data = settings.region_base_low;
       16'h184: data = settings.region_base_high;
       16'h188: data = settings.region_length_low;
@@ -534,6 +543,7 @@ package nic_registers_pkg;
         data[11]  = settings.region_remote_read;
         data[12]  = settings.region_remote_atomic;
       end
+      16'h1B0: data = 32'(settings.region_pd);
       16'h19C: data = settings.region_table_low;
       16'h1A8: begin
         data[7:0]  = settings.region_table_high;

@@ -1039,6 +1039,7 @@ fn create(
             base: config.base(),
             length: config.region_bytes(),
             tag: KEY_TAG,
+            pd: 0,
             local_write: true,
             remote_write: true,
         };
@@ -1201,6 +1202,7 @@ fn qp_pair(
         hop_limit: flow.ttl,
         udp_port,
         pkey: 0xFFFF,
+        pd: 0,
         peer_qpn: 0,
         requester: RequesterConfig {
             mtu,

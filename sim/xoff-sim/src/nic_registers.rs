@@ -150,6 +150,8 @@ pub const QP_RNR_TIMER_LOW: u32 = 3;
 pub const QP_RESPONDER_RESTART_LOW: u32 = 8;
 /// QP window: the first PSN that the responder expects.
 pub const QP_RESPONDER_PSN: u16 = 0x150;
+/// QP window: protection domain, whose regions alone the QP and its peer may use.
+pub const QP_PD: u16 = 0x1b4;
 /// Carries the QP window out: bits 15 to 0 QP index, bit 16: 1 OPEN, 0 CLOSE. Not before `busy` is 0.
 pub const QP_COMMAND: u16 = 0x154;
 /// 1 while a QP command or query is being carried out.
@@ -216,6 +218,8 @@ pub const REGION_VALID_LOW: u32 = 10;
 pub const REGION_REMOTE_READ_LOW: u32 = 11;
 /// Atomics may be performed in it. Lowest of its 1 bits in [`REGION_RIGHTS`].
 pub const REGION_REMOTE_ATOMIC_LOW: u32 = 12;
+/// Region window: its protection domain.
+pub const REGION_PD: u16 = 0x1b0;
 /// Puts the region window in force: bits 15 to 0 index.
 pub const REGION_COMMAND: u16 = 0x194;
 /// 1 while memory may still be written or read that only a region before the last region command permits.
@@ -477,7 +481,7 @@ impl Setting {
 }
 
 /// All words of settings.
-pub const SETTINGS: [Setting; 95] = [
+pub const SETTINGS: [Setting; 97] = [
     Setting::new("qpn_base", 0x008, 0xffffff, 0x0),
     Setting::new("port_mac_low", 0x00c, 0xffffffff, 0x0),
     Setting::new("port_mac_high", 0x010, 0xffff, 0x0),
@@ -565,11 +569,13 @@ pub const SETTINGS: [Setting; 95] = [
     Setting::new("qp_requester_psn", 0x148, 0xffffff, 0x0),
     Setting::new("qp_responder", 0x14c, 0x1ff, 0xa),
     Setting::new("qp_responder_psn", 0x150, 0xffffff, 0x0),
+    Setting::new("qp_pd", 0x1b4, 0xffff, 0x0),
     Setting::new("region_base_low", 0x180, 0xffffffff, 0x0),
     Setting::new("region_base_high", 0x184, 0xffffffff, 0x0),
     Setting::new("region_length_low", 0x188, 0xffffffff, 0x0),
     Setting::new("region_length_high", 0x18c, 0xffff, 0x0),
     Setting::new("region_rights", 0x190, 0x1fff, 0x0),
+    Setting::new("region_pd", 0x1b0, 0xffff, 0x0),
     Setting::new("region_table_low", 0x19c, 0xffffffff, 0x0),
     Setting::new("region_table", 0x1a8, 0x1fff, 0x0),
     Setting::new("translation", 0x1ac, 0xf03, 0x0),

@@ -39,6 +39,7 @@ pub(super) fn qp(mac: MacAddr) -> QpSettings {
         hop_limit: 1,
         udp_port: UDP_PORT,
         pkey: 0xFFFF,
+        pd: 0,
         peer_qpn: 0,
         requester: RequesterConfig {
             mtu: 0,

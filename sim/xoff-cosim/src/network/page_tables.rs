@@ -197,6 +197,7 @@ mod tests {
                 base: u64::from(index) << 30 | 0x800,
                 length: pages * size - 0x800,
                 tag: 0,
+                pd: 0,
                 local_write: true,
                 remote_write: true,
             };

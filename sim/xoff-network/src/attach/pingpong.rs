@@ -92,6 +92,7 @@ impl Running {
             base: MEMORY,
             length: settings.size.into(),
             tag: TAG,
+            pd: 0,
             local_write: true,
             remote_write: false,
         };

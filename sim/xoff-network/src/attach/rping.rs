@@ -163,6 +163,7 @@ impl Running {
             base: MEMORY,
             length: LENGTH,
             tag: TAG,
+            pd: 0,
             local_write: true,
             remote_write: true,
         };

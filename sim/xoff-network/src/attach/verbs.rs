@@ -196,6 +196,7 @@ impl Verbs {
             hop_limit: HOP_LIMIT,
             udp_port: UDP_PORT + (created.qpn as u16 & 0x3FFF),
             pkey: 0xFFFF,
+            pd: 0,
             peer_qpn: remote.qpn,
             requester: RequesterConfig {
                 mtu,

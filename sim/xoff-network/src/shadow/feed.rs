@@ -398,6 +398,7 @@ fn settings(connection: &Connection, packets: &[Packet], index: usize) -> QpSett
         hop_limit: ip.map_or(64, |it| it.hop_limit),
         udp_port: PORT + (index as u16 & 0xFFF),
         pkey: roce.map_or(0xFFFF, |(_, bth, _)| bth.pkey),
+        pd: 0,
         peer_qpn: connection.peer_qpn,
         requester: RequesterConfig {
             mtu,

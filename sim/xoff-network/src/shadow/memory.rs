@@ -40,6 +40,7 @@ pub(super) const RECEIVE: Region = Region {
     base: RECEIVE_BASE,
     length: RECEIVE_BYTES,
     tag: TAG,
+    pd: 0,
     local_write: true,
     remote_write: false,
 };
@@ -59,6 +60,7 @@ impl Keyed {
                 base,
                 length: 0,
                 tag: TAG,
+                pd: 0,
                 local_write: false,
                 remote_write: false,
             },

@@ -275,6 +275,7 @@ mod tests {
             hop_limit: 64,
             udp_port: 0xC123,
             pkey: 0xFFFF,
+            pd: 0,
             peer_qpn: qpn,
             requester: RequesterConfig::default(),
             requester_psn: Psn::wrapping(1),

@@ -55,6 +55,8 @@ pub struct QpSettings {
     pub udp_port: u16,
     /// P_Key. It matches that of a received packet if their low 15 bits are equal and bit 15 is set in one of them.
     pub pkey: u16,
+    /// Its protection domain: the QP and its peer may use the regions of this domain alone.
+    pub pd: u16,
     /// The peer's QP number.
     pub peer_qpn: u32,
     /// The requester's configuration.

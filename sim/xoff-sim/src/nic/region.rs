@@ -11,6 +11,8 @@ pub struct Region {
     pub length: u64,
     /// Low byte of its keys.
     pub tag: u8,
+    /// Its protection domain: only QPs of it, and their peers, may use the region.
+    pub pd: u16,
     /// Whether receive buffers may lie in it.
     pub local_write: bool,
     /// Whether the peer's WRITEs may go to it.
@@ -51,6 +53,7 @@ mod tests {
             base: 100,
             length: 10,
             tag: 0x5A,
+            pd: 0,
             local_write: true,
             remote_write: true,
         };

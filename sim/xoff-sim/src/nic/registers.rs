@@ -159,6 +159,7 @@ impl QpSettings {
             (reg::QP_REQUESTER_PSN, self.requester_psn.get()),
             (reg::QP_RESPONDER, responder),
             (reg::QP_RESPONDER_PSN, self.responder_psn.get()),
+            (reg::QP_PD, self.pd.into()),
         ];
         for (word, (own, peer)) in (0..).zip(
             ip_words(self.own.ip)
@@ -193,6 +194,7 @@ impl Region {
             (reg::REGION_LENGTH_LOW, self.length as u32),
             (reg::REGION_LENGTH_HIGH, (self.length >> 32) as u32),
             (reg::REGION_RIGHTS, rights),
+            (reg::REGION_PD, self.pd.into()),
             (reg::REGION_COMMAND, index.into()),
         ]
     }

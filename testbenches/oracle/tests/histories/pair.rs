@@ -24,6 +24,7 @@ const SENT: nic::Region = nic::Region {
     base: 0x5555_0000_0000,
     length: 1 << 40,
     tag: 0x34,
+    pd: 0,
     local_write: false,
     remote_write: false,
 };
@@ -96,6 +97,7 @@ impl Case {
             base: BASE,
             length: BYTES,
             tag: 0x5A,
+            pd: 0,
             local_write: true,
             remote_write: true,
         };
@@ -305,6 +307,7 @@ impl Pair {
             base: BASE,
             length: 0,
             tag: 0,
+            pd: 0,
             local_write: false,
             remote_write: false,
         };

@@ -18,6 +18,7 @@ const READABLE: Region = Region {
     base: BASE,
     length: BYTES,
     tag: 0x33,
+    pd: 0,
     local_write: false,
     remote_write: true,
 };

@@ -22,6 +22,7 @@ const READABLE: Region = Region {
     base: BASE,
     length: 1 << 31,
     tag: 0x33,
+    pd: 0,
     local_write: false,
     remote_write: false,
 };

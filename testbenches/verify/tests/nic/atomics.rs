@@ -19,6 +19,7 @@ const WORDS: Region = Region {
     base: BASE,
     length: 1 << 20,
     tag: 0x44,
+    pd: 0,
     local_write: false,
     remote_write: true,
 };

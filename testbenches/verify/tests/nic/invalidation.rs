@@ -18,6 +18,7 @@ fn with_second_region(qps: u16) -> (Tested, u32) {
         base: SECOND,
         length: 1 << 20,
         tag: 0xC3,
+        pd: 0,
         local_write: false,
         remote_write: true,
     };
@@ -147,6 +148,7 @@ fn a_region_can_be_registered_again() {
         base: SECOND,
         length: 1 << 20,
         tag: 0xC4,
+        pd: 0,
         local_write: false,
         remote_write: true,
     };
@@ -202,6 +204,7 @@ fn a_key_is_named_by_all_bits_of_its_tag() {
             base: SECOND,
             length: 1 << 20,
             tag,
+            pd: 0,
             local_write: false,
             remote_write: true,
         };

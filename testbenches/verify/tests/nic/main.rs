@@ -42,6 +42,7 @@ mod baseline;
 mod classes;
 mod congestion;
 mod counters;
+mod domains;
 mod every_qp;
 mod fixture;
 mod invalidation;

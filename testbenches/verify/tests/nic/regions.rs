@@ -150,6 +150,7 @@ fn region(index: u16) -> Region {
         base: REGION + 0x1_0000 * u64::from(index),
         length: 64,
         tag: 7,
+        pd: 0,
         local_write: true,
         remote_write: true,
     }
@@ -234,6 +235,7 @@ fn each_region_permits_all_of_its_bytes_and_no_other() {
                 base: (1 << 16) + (draw.bits() >> (1 + draw.bits() % 30)),
                 length,
                 tag: draw.bits() as u8,
+                pd: 0,
                 local_write: true,
                 remote_write: true,
             };

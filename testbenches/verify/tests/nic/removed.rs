@@ -25,6 +25,7 @@ fn region(index: u16, base: u64, tag: u8) -> Region {
         base: base + (u64::from(index) << 16),
         length: 4_096,
         tag,
+        pd: 0,
         local_write: true,
         remote_write: true,
     }

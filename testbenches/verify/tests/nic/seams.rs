@@ -117,6 +117,7 @@ fn a_peer_invalidates_only_what_it_may_touch() {
         base: 0x50_0000_0000,
         length: 4_096,
         tag: 3,
+        pd: 0,
         local_write: true,
         remote_write: false,
     };

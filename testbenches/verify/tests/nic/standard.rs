@@ -1009,6 +1009,7 @@ fn a_region_registered_right_after_reset_is_there() {
         base: REGION,
         length: REGION_BYTES,
         tag: 0x5A,
+        pd: 0,
         local_write: true,
         remote_write: true,
     };

@@ -18,6 +18,7 @@ const OWN: Region = Region {
     base: 0x21_0000_0000,
     length: 1 << 16,
     tag: 0x44,
+    pd: 0,
     local_write: false,
     remote_write: false,
 };
@@ -311,6 +312,7 @@ fn a_read_that_cannot_be_carried_out_is_refused_in_its_place() {
             base: 0x20_0000_0000,
             length: 1 << 31,
             tag: 0x33,
+            pd: 0,
             local_write: false,
             remote_write: false,
         };

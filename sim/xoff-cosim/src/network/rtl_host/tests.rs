@@ -554,6 +554,7 @@ fn qp(own: u8, peer: u8, peer_qpn: u32) -> QpSettings {
         hop_limit: 64,
         udp_port: 0xC000,
         pkey: 0xFFFF,
+        pd: 0,
         peer_qpn,
         requester: RequesterConfig::default(),
         requester_psn: Psn::wrapping(1),

@@ -95,6 +95,7 @@ impl Running {
             // A client goes round in two pages with messages that are smaller.
             length: u64::from(settings.size.max(CYCLE)) * 2,
             tag: TAG,
+            pd: 0,
             local_write: true,
             remote_write: settings.verb == Verb::Write,
         };

@@ -5,11 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::nic::ClassCosts;
 use crate::wire::PRIORITIES;
 
-/// Start-time fair queueing: what each class has paid more than the class that is served.
+/// Bytes of the dearest class that a class may save up: two packets of 4 KiB.
+const SAVED: i64 = 8_192;
+
+/// Start-time fair queueing: what each class has paid more than the class that is served. A class that waits for its
+/// packets may have saved up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClassScheduler {
     costs: ClassCosts,
-    debts: [u64; PRIORITIES],
+    debts: [i64; PRIORITIES],
 }
 
 impl ClassScheduler {
@@ -27,14 +31,19 @@ impl ClassScheduler {
         first.or_else(|| offers.min_by_key(|class| (self.debts[usize::from(*class)], *class)))
     }
 
-    /// Has a class pay for a packet of `bytes` on the wire.
-    pub(super) fn charge(&mut self, class: u8, bytes: u64) {
+    /// Has a class pay for a packet of `bytes` on the wire. Those in `wants`, one bit each, have packets that they may
+    /// send, or that are about to come.
+    pub(super) fn charge(&mut self, class: u8, bytes: u64, wants: u8) {
         let class = usize::from(class);
-        let served = self.debts[class];
-        for debt in &mut self.debts {
-            *debt = debt.saturating_sub(served);
+        let cost = self.costs.0[class];
+        let served = if cost == 0 { 0 } else { self.debts[class] };
+        let dearest = self.costs.0.iter().max().copied().unwrap_or(0);
+        let saved = -i64::from(dearest) * SAVED;
+        for (place, debt) in self.debts.iter_mut().enumerate() {
+            let least = if wants >> place & 1 != 0 { saved } else { 0 };
+            *debt = (*debt - served).max(least);
         }
-        self.debts[class] = bytes * u64::from(self.costs.0[class]);
+        self.debts[class] = bytes as i64 * i64::from(cost);
     }
 }
 
@@ -51,7 +60,7 @@ mod tests {
             let class = scheduler.next(offers).unwrap();
             let bytes = lengths[usize::from(class)];
             sent[usize::from(class)] += bytes;
-            scheduler.charge(class, bytes);
+            scheduler.charge(class, bytes, 0);
         }
         sent
     }
@@ -81,14 +90,30 @@ mod tests {
     fn nothing_is_saved_up() {
         let mut scheduler = ClassScheduler::new(ClassCosts::default());
         for _ in 0..1_000 {
-            scheduler.charge(0, 1_000);
+            scheduler.charge(0, 1_000, 0b01);
         }
         let mut sent = [0; 2];
         for _ in 0..100 {
             let class = scheduler.next(0..2).unwrap();
             sent[usize::from(class)] += 1;
-            scheduler.charge(class, 1_000);
+            scheduler.charge(class, 1_000, 0b11);
         }
         assert_eq!(sent, [50, 50]);
+    }
+
+    /// A class whose packets come late every other time has its share all the same.
+    #[test]
+    fn late_packets_cost_no_share() {
+        let mut scheduler = ClassScheduler::new(ClassCosts::default());
+        let mut sent = [0; 2];
+        for turn in 0..10_000 {
+            let offers = (0..2).filter(|class| *class == 0 || turn % 8 < 5);
+            let class = scheduler.next(offers).unwrap();
+            let bytes = [4_182, 1_110][usize::from(class)];
+            sent[usize::from(class)] += bytes;
+            scheduler.charge(class, bytes, 0b11);
+        }
+        // In five of eight turns it may send 1,110 bytes: less than its share, so it has every one of them.
+        assert_eq!(sent[1], 6_250 * 1_110);
     }
 }

@@ -360,6 +360,7 @@ impl ModelNic {
         self.counters.add(reg::NOT_READY_IN, gone);
         self.withdraw(self.cycle, index, |_| false);
         self.answers.discard(index);
+        self.memory.open(index, settings.pd);
         self.qps[qp] = Some(OpenQp {
             path,
             class,

@@ -48,6 +48,7 @@ pub fn qp(own: u8, peer: u8, index: u16) -> QpSettings {
         hop_limit: 64,
         udp_port: 0xC000 + index,
         pkey: 0xFFFF,
+        pd: 0,
         peer_qpn: 0x100 + u32::from(index),
         requester: RequesterConfig {
             mtu: 2,
@@ -76,6 +77,7 @@ pub const fn region(config: &FlowConfig) -> Region {
         base: config.base(),
         length: config.region_bytes(),
         tag: 0x5A,
+        pd: 0,
         local_write: true,
         remote_write: true,
     }

@@ -72,9 +72,13 @@ impl ModelNic {
             Classified::Request(to, mut arrival, payload) => match self.owner(&to) {
                 Err(register) => register,
                 Ok(qp) => {
-                    arrival.access =
-                        self.memory
-                            .allows(arrival.rkey, arrival.va, arrival.dma_len.into(), true);
+                    arrival.access = self.memory.allows(
+                        qp,
+                        arrival.rkey,
+                        arrival.va,
+                        arrival.dma_len.into(),
+                        true,
+                    );
                     let received = Received::Request(arrival);
                     return self.put(now, (qp, &to), received, payload, frame.len());
                 }
@@ -264,7 +268,7 @@ impl ModelNic {
             Some(responses) if !selective => {
                 let reading = (index, &mut responses.reading[index]);
                 let allowed = |place: &Place| {
-                    !gone && memory.allows(place.key, place.va, place.bytes.into(), false)
+                    !gone && memory.allows(qp, place.key, place.va, place.bytes.into(), false)
                 };
                 requester.event_reading(reading, event, Cycle(now), allowed, act)
             }
@@ -369,7 +373,7 @@ impl ModelNic {
     fn ask(&mut self, now: u64, (qp, room): (u16, Room), arrival: &Arrival, asked: Asked) {
         let index = usize::from(qp);
         let gone = self.translation.as_ref().is_some_and(|it| it.gone);
-        let allowed = !gone && self.memory.answers(arrival.rkey, arrival.va, asked);
+        let allowed = !gone && self.memory.answers(qp, arrival.rkey, arrival.va, asked);
         let Some(responses) = &mut self.responses else {
             return;
         };
@@ -457,7 +461,7 @@ impl ModelNic {
                 remote,
                 bytes,
             }) => {
-                if !gone && memory.allows(key, va, bytes.into(), remote) {
+                if !gone && memory.allows(qp, key, va, bytes.into(), remote) {
                     job.write = request.as_ref().map(|it| match it.room.is_freed() {
                         false => Write::Whole(va, it.payload.clone()),
                         true => Write::Placed(va, it.payload.clone()),
@@ -474,7 +478,7 @@ impl ModelNic {
                 if let Some(key) = completion.invalidated()
                     && unwritable.is_none()
                 {
-                    if !memory.invalidate(key) {
+                    if !memory.invalidate(qp, key) {
                         counters.add(reg::LOCAL_ACCESS, 1);
                         unwritable = Some(true);
                         job.write = None;

@@ -85,6 +85,12 @@ impl Slots {
         free.fold(0, |set, class| set | 1 << class)
     }
 
+    /// The classes that hold a slot, one bit each.
+    pub(super) fn held(&self) -> u8 {
+        let held = (0..).zip(self.used_by).filter(|(_, used)| *used > 0);
+        held.fold(0, |set, (class, _)| set | 1 << class)
+    }
+
     /// Puts a packet into a slot.
     pub(super) fn put(&mut self, class: u8, slot: Slot) {
         self.used += 1;

@@ -124,7 +124,7 @@ impl ModelNic {
     fn memory_of(&self, qp: u16, received: &Received) -> Option<Place> {
         let index = usize::from(qp);
         let allows = |place: &Place| {
-            (self.memory).allows(place.key, place.va, place.bytes.into(), place.remote)
+            (self.memory).allows(qp, place.key, place.va, place.bytes.into(), place.remote)
         };
         match received {
             Received::Request(arrival) => match Asked::of(arrival) {
@@ -137,7 +137,7 @@ impl ModelNic {
                         remote: true,
                         bytes: asked.bytes() as u16,
                     };
-                    Some(place).filter(|it| self.memory.answers(it.key, it.va, asked))
+                    Some(place).filter(|it| self.memory.answers(qp, it.key, it.va, asked))
                 }
                 _ => self.responder.qps[index].place_of(arrival).filter(allows),
             },

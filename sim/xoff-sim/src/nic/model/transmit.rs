@@ -114,7 +114,7 @@ impl ModelNic {
         let asked = Asked::Read {
             bytes: data.bytes.into(),
         };
-        if data.bytes > 0 && !self.memory.answers(data.rkey, data.va, asked) {
+        if data.bytes > 0 && !self.memory.answers(index, data.rkey, data.va, asked) {
             responses.answered[qp].sent();
             responses.answered[qp].fail();
             let refusal = Refusal {
@@ -175,7 +175,7 @@ impl ModelNic {
         let (key, va) = memory;
         // The region of a READ response was checked before.
         let registered =
-            slot.granted == Granted::Response || self.memory.reads(key, va, bytes as u64);
+            slot.granted == Granted::Response || self.memory.reads(slot.qp, key, va, bytes as u64);
         let unread = match (registered, self.host.can_read(va, bytes)) {
             _ if bytes == 0 => None,
             (false, _) => Some(Unread::Gone),
@@ -435,7 +435,8 @@ impl ModelNic {
         };
         let payload = slot.draft.payload;
         let length = wire_bytes(slot.draft.len() as u64 + FCS_BYTES);
-        self.class_scheduler.charge(class, length);
+        let wants = self.slots.held() & !self.pauses.paused();
+        self.class_scheduler.charge(class, length, wants);
         let (index, psn) = (slot.qp, slot.psn);
         let bytes = qp.path.finish(slot.draft, &mut self.ip_id);
         let after = if payload == 0 {

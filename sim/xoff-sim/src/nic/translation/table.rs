@@ -103,6 +103,7 @@ mod tests {
             base,
             length,
             tag: 0,
+            pd: 0,
             local_write: true,
             remote_write: true,
         }

@@ -51,6 +51,7 @@ pub const REGIONS: &[(u16, Region)] = &[
             base: REGION,
             length: REGION_BYTES,
             tag: 0x5A,
+            pd: 0,
             local_write: true,
             remote_write: true,
         },
@@ -61,6 +62,7 @@ pub const REGIONS: &[(u16, Region)] = &[
             base: 0,
             length: (1 << 48) - 1,
             tag: 0,
+            pd: 0,
             local_write: false,
             remote_write: false,
         },
@@ -101,6 +103,7 @@ pub fn qp(side: usize, index: u16) -> QpSettings {
         hop_limit: 64,
         udp_port: 0xC000,
         pkey: 0xFFFF,
+        pd: 0,
         peer_qpn: QPN_BASE + u32::from(index),
         requester: RequesterConfig {
             mtu,

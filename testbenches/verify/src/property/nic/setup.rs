@@ -297,6 +297,7 @@ impl Setup<'_> {
             base: self.memory() ^ LANDING,
             length: 1 << MEMORY_BITS,
             tag: 0x71,
+            pd: 0,
             local_write: true,
             remote_write: false,
         };
@@ -455,6 +456,7 @@ fn spare(number: u16) -> Region {
         base: u64::from(number) << 40,
         length: 1 << 12,
         tag: 0xC0 + number as u8,
+        pd: 0,
         local_write: false,
         remote_write: true,
     }

@@ -16,7 +16,7 @@ use crate::wire::{MacAddr, Msn, Psn, Syndrome, address_bits};
 prop_compose! {
     fn settings()(ipv6: bool, own: u128, peer: u128, macs: [u8; 12], tags in prop::collection::vec(any::<u16>(), 0..=2),
         dscp in 0u8..64, answer_dscp in prop::option::of(0u8..64), answer_pcp in prop::option::of(0u8..8), hop_limit: u8,
-        udp_port: u16, pkey: u16, peer_qpn in 0u32..1 << 24) -> QpSettings {
+        udp_port: u16, pkey: u16, pd: u16, peer_qpn in 0u32..1 << 24) -> QpSettings {
         let ip = |bits: u128| if ipv6 { Ipv6Addr::from(bits).into() } else { Ipv4Addr::from(bits as u32).into() };
         let mac = |at: usize| MacAddr(macs[at..at + 6].try_into().unwrap());
         QpSettings {
@@ -29,6 +29,7 @@ prop_compose! {
             hop_limit,
             udp_port,
             pkey,
+            pd,
             peer_qpn,
             requester: RequesterConfig::default(),
             requester_psn: Psn::default(),

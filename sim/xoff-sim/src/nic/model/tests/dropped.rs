@@ -286,6 +286,7 @@ fn region(config: &FlowConfig) -> Region {
         base: config.base(),
         length: config.region_bytes(),
         tag: 0x5A,
+        pd: 0,
         local_write: true,
         remote_write: true,
     }

@@ -315,15 +315,16 @@ fn a_send_with_invalidate_invalidates_its_key() {
             base: 0x5000,
             length: 0x1000,
             tag: 0,
+            pd: 0,
             local_write: false,
             remote_write: true,
         };
         assert_eq!(b.register(0, region), 0);
-        assert!(b.memory.allows(0, 0x5000, 8, true));
+        assert!(b.memory.allows(0, 0, 0x5000, 8, true));
         let mut network = pair(nics, [&[], &[]]);
         network.run_until(us(200), |_| ());
         let [a, b] = [A, B].map(|node| network.node(node));
-        assert!(!b.memory.allows(0, 0x5000, 8, true));
+        assert!(!b.memory.allows(0, 0, 0x5000, 8, true));
         let sender = &a.host().senders()[0];
         assert_eq!(sender.delivered().len(), 1, "{length} bytes");
         assert_eq!(sender.failed(), Some(Status::RemoteAccess));

@@ -162,6 +162,7 @@ pub fn one_buffer(change: impl Fn(&mut QpSettings), faults: [&[&str]; 2]) -> Net
                 base: config.base(),
                 length: config.region_bytes(),
                 tag: 0x5A,
+                pd: 0,
                 local_write: true,
                 remote_write: true,
             },

@@ -104,6 +104,7 @@ fn history(seed: u64, translation: Option<TranslationConfig>) -> (Outcome, u64) 
                 base: area(index, 0),
                 length: 6 * AREA,
                 tag: 0x5A,
+                pd: 0,
                 local_write: true,
                 remote_write: true,
             };
@@ -382,6 +383,7 @@ fn a_table_that_is_shorter_than_its_region_is_refused() {
         base: 0,
         length: 8 << 20,
         tag: 1,
+        pd: 0,
         local_write: true,
         remote_write: true,
     };

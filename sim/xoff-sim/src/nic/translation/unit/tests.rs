@@ -23,6 +23,7 @@ fn map(unit: &mut Translation, index: u16, pages: u64) {
         base: 0x10_0000,
         length: pages << 12,
         tag: 0,
+        pd: 0,
         local_write: true,
         remote_write: true,
     };
@@ -173,6 +174,7 @@ fn page_sizes_are_those_of_regions() {
         base: 2 << 20,
         length: 4 << 20,
         tag: 0,
+        pd: 0,
         local_write: true,
         remote_write: true,
     };
