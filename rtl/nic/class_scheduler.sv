@@ -42,19 +42,25 @@ module class_scheduler #(
   logic [2:0] class_q;
   logic [7:0] strict, first, least;
 
-  for (genvar c = 0; c < 8; c++) begin : gen_strict
+  logic several;
+  assign several = (offer_i & (offer_i - 1'b1)) != '0;
+
+  for (genvar c = 0; c < 8; c++) begin : gen_order
+    localparam logic [7:0] Lower = 8'((1 << c) - 1);
+    logic [7:0] ahead;  // classes that owe less
+    always_comb begin
+      ahead = '0;
+      if (several)
+        for (int unsigned o = 0; o < 8; o++) ahead[o] = (Lower[o] && debt_q[o] == debt_q[c]) || debt_q[o] < debt_q[c];
+    end
+
     assign strict[c] = offer_i[c] && cost_i[c] == '0;
+    assign least[c]  = offer_i[c] && (offer_i & ahead) == '0;
   end
 
-  // A class is served if no other one that offers goes before it.
   always_comb begin
-    least = offer_i;
     first = '0;
     for (int unsigned c = 0; c < 8; c++) if (strict[c]) first = 8'(1 << c);
-    if ((offer_i & (offer_i - 1'b1)) != '0)
-      for (int unsigned a = 0; a < 8; a++)
-      for (int unsigned b = 0; b < 8; b++)
-      if (offer_i[b] && ((b < a) ? debt_q[b] <= debt_q[a] : debt_q[b] < debt_q[a])) least[a] = 1'b0;
   end
 
   assign valid_o = offer_i != '0 && !settles_q;

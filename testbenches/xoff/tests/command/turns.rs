@@ -222,7 +222,7 @@ fn weights_that_no_nic_keeps_are_refused() {
     };
     assert_eq!(
         why(&|it| it.host.weights = [1, 1, 1, 1, 1, 1, 700, 999]),
-        "host.weights: class 6 would have 512 in place of 700: beside weights from 1 to 999 the NIC does not keep it \
+        "host.weights: class 7 would have 823 in place of 999: beside weights from 1 to 999 the NIC does not keep it \
          within 1 %"
     );
     let tcp = why(&|it| {
