@@ -223,10 +223,13 @@ impl Summary {
 /// What hosts did whose peer is outside of the simulation. Such a run is not the same again.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Attached {
-    /// Where the peer's socket is.
+    /// Where the peer's socket is, or the device.
     pub cable: String,
     /// Why the run ended before its time.
     pub error: Option<String>,
+    /// Frames that the cable has lost, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, u64>,
     /// The tools, in the order of the hosts.
     pub tools: Vec<ToolEnd>,
 }

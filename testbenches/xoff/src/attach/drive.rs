@@ -86,11 +86,7 @@ pub(super) fn drive(
             Some(since) if silent >= SILENCE || since.elapsed() >= LINGER => return Ok(End::Tool),
             None if *attached.ended() != Ended::Running => over = Some(Instant::now()),
             None if silent >= wait => {
-                let seconds = wait.as_secs();
-                return Err(lost(
-                    attached,
-                    &format!("no frame of the peer in {seconds} s"),
-                ));
+                return Err(lost(attached, &cable.silence(wait)));
             }
             _ => {}
         }

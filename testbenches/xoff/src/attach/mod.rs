@@ -1,4 +1,4 @@
-//! `xoff attach`: a NIC whose peer is outside of the simulation, at the other end of a socket.
+//! `xoff attach`: a NIC whose peer is outside of the simulation, at the other end of a socket or of a TAP device.
 
 mod arguments;
 pub(crate) mod cable;
@@ -7,6 +7,7 @@ mod pace;
 mod recording;
 mod table;
 
+use std::collections::BTreeMap;
 use std::time::{Duration as Wall, Instant};
 
 use anyhow::Context;
@@ -64,13 +65,13 @@ pub fn run(
     let mut recording = Recording::create(&out.join("capture.pcapng"))?;
     let wait = Wall::from_secs(arguments.wait);
     let started = Instant::now();
-    let mut unheard = 0;
+    let mut dropped = BTreeMap::new();
     let ended = attach(
         arguments,
         &mut attached,
         &mut recording,
         wait,
-        &mut unheard,
+        &mut dropped,
         streams,
     );
     recording.close()?;
@@ -78,9 +79,7 @@ pub fn run(
         rtl.close_waves()?;
     }
     let mut report = attached.report();
-    if unheard > 0 {
-        report.dropped.insert("cable.no_peer".into(), unheard);
-    }
+    report.dropped.extend(dropped);
     let refused = match &report.ended {
         Ended::Refused(why) => Some(why.clone()),
         _ => None,
@@ -109,20 +108,21 @@ pub fn run(
     }
 }
 
-/// Waits for the peer, and runs with it. Counts the frames that were sent before it was there.
+/// Waits for the peer, and runs with it. Counts the frames that the cable loses, by reason.
 fn attach(
     arguments: &AttachArgs,
     attached: &mut Attached,
     recording: &mut Recording,
     wait: Wall,
-    unheard: &mut u64,
+    dropped: &mut BTreeMap<String, u64>,
     streams: &mut Streams,
 ) -> anyhow::Result<End> {
     let place = &arguments.cable;
     let cable = match arguments.connect {
         true => Some(Cable::connect(place)?),
         false => {
-            writeln!(streams.err, "attach: waits for a peer at {place}")?;
+            let advice = place.advice();
+            writeln!(streams.err, "attach: waits for a peer at {place}{advice}")?;
             streams.err.flush()?;
             Cable::listen(place, wait)?
         }
@@ -131,7 +131,7 @@ fn attach(
         None => Ok(End::Interrupted),
         Some(mut cable) => {
             let end = drive::drive(attached, &mut cable, recording, wait, arguments.pace);
-            *unheard = cable.unheard();
+            *dropped = cable.dropped();
             end
         }
     }

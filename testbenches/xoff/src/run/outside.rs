@@ -23,7 +23,7 @@ const AT_ONCE: usize = 256;
 /// How often it is looked whether the tools have ended.
 const LOOK: Wall = Wall::from_millis(20);
 
-/// `HOST=CABLE`: a host of a scenario, and where the socket of its peer is.
+/// `HOST=CABLE`: a host of a scenario, and where the socket of its peer is, or the device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachedHost {
     /// The host.
@@ -120,8 +120,10 @@ impl Peer {
             true => Some(Cable::connect(place)?),
             false => {
                 remark(Some(format!(
-                    "waits for {host} at {place}; its address is {}/24, with MAC address {}",
-                    address.ip, address.mac
+                    "waits for {host} at {place}; its address is {}/24, with MAC address {}{}",
+                    address.ip,
+                    address.mac,
+                    place.advice()
                 )));
                 Cable::listen(place, options.wait)?
             }
@@ -194,8 +196,7 @@ impl Peer {
             Some(since) if silent >= SILENCE || since.elapsed() >= LINGER => run.end_soon(),
             None if run.simulation.tools().iter().all(ended) => self.over = Some(Instant::now()),
             None if silent >= self.wait => {
-                let why = format!("no frame of the peer in {} s", self.wait.as_secs());
-                self.error.get_or_insert(why);
+                self.error.get_or_insert(self.cable.silence(self.wait));
             }
             _ => {}
         }
@@ -206,6 +207,7 @@ impl Peer {
         Attached {
             cable: self.name,
             error: self.error,
+            dropped: self.cable.dropped(),
             tools: run.simulation.tools(),
         }
     }

@@ -1,10 +1,12 @@
-//! The cable to the peer: a socket with frames as QEMU's network backends have them.
+//! The cable to the peer: a socket with frames as QEMU's network backends have them, or a device of the kernel.
 //!
 //! | module | what is in it |
 //! |---|---|
 //! | `stream` | frames one behind the other: `-netdev stream` |
 //! | `datagram` | a frame a datagram: `-netdev dgram` |
+//! | `tap` | a TAP device of Linux, whose kernel is the peer |
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -17,6 +19,7 @@ use anyhow::{Context, bail};
 
 mod datagram;
 mod stream;
+mod tap;
 
 /// Bytes of an Ethernet header, which every frame has.
 const HEADER_BYTES: usize = 14;
@@ -24,9 +27,9 @@ const HEADER_BYTES: usize = 14;
 const TAKES: Duration = Duration::from_secs(10);
 
 const EXPECTED: &str =
-    "unix:PATH, tcp:127.0.0.1:PORT, dgram:PATH,PEER or udp:127.0.0.1:PORT,127.0.0.1:PEER";
+    "unix:PATH, tcp:127.0.0.1:PORT, dgram:PATH,PEER, udp:127.0.0.1:PORT,127.0.0.1:PEER or tap:NAME";
 
-/// Where the cable's socket is.
+/// Where the cable's socket is, or the name of its device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place(Kind);
 
@@ -34,6 +37,17 @@ pub struct Place(Kind);
 enum Kind {
     Stream(stream::Place),
     Datagram(datagram::Place),
+    Tap(tap::Name),
+}
+
+impl Place {
+    /// What the peer's user may have to do while it is waited for, to be added to a message; mostly nothing.
+    pub(crate) fn advice(&self) -> String {
+        match &self.0 {
+            Kind::Tap(name) => format!("; while it is down: sudo ip link set {name} up"),
+            Kind::Stream(_) | Kind::Datagram(_) => String::new(),
+        }
+    }
 }
 
 impl FromStr for Place {
@@ -64,6 +78,7 @@ impl FromStr for Place {
                     peer: peer??,
                 })
             }
+            ("tap", _) => Kind::Tap(place.parse().map_err(|why| format!("'{text}': {why}"))?),
             _ => return Err(expected()),
         }))
     }
@@ -89,6 +104,7 @@ impl fmt::Display for Place {
                 write!(f, "dgram:{},{}", own.display(), peer.display())
             }
             Kind::Datagram(datagram::Place::Udp { own, peer }) => write!(f, "udp:{own},{peer}"),
+            Kind::Tap(name) => write!(f, "tap:{name}"),
         }
     }
 }
@@ -110,20 +126,23 @@ pub(crate) struct Cable(Socket);
 enum Socket {
     Stream(stream::Cable),
     Datagram(datagram::Cable),
+    Tap(tap::Cable),
 }
 
 impl Cable {
     /// Waits at a place for the peer, so long at most. Where a socket has no connections, it is there at once, and the
-    /// peer has come with its first frame. `None`: the process was asked to end.
+    /// peer has come with its first frame. A device is there at once, too, if it is up. `None`: the process was asked to
+    /// end.
     ///
     /// # Errors
     ///
-    /// The socket cannot be made, or nobody comes.
+    /// The socket cannot be made, the device cannot be had, or nobody comes.
     pub fn listen(place: &Place, wait: Duration) -> anyhow::Result<Option<Self>> {
         let name = place.to_string();
         Ok(match &place.0 {
             Kind::Stream(it) => stream::Cable::listen(it, &name, wait)?.map(Socket::Stream),
             Kind::Datagram(it) => Some(Socket::Datagram(datagram::Cable::new(it, &name)?)),
+            Kind::Tap(it) => tap::Cable::open(it, &name, wait)?.map(Socket::Tap),
         }
         .map(Self))
     }
@@ -140,6 +159,10 @@ impl Cable {
             Kind::Datagram(_) => {
                 bail!("{name}: datagrams have no connection; it works without --connect")
             }
+            Kind::Tap(_) => bail!(
+                "{name}: the kernel is at the other end of a TAP device, and there is no socket to connect to; it works \
+                 without --connect"
+            ),
         }
     }
 
@@ -148,6 +171,7 @@ impl Cable {
         match &mut self.0 {
             Socket::Stream(it) => it.next(wait),
             Socket::Datagram(it) => it.next(wait),
+            Socket::Tap(it) => it.next(wait),
         }
     }
 
@@ -160,15 +184,29 @@ impl Cable {
         match &mut self.0 {
             Socket::Stream(it) => it.send(frame),
             Socket::Datagram(it) => it.send(frame),
+            Socket::Tap(it) => it.send(frame),
         }
     }
 
-    /// Frames that were sent before the peer was there.
-    pub const fn unheard(&self) -> u64 {
-        match &self.0 {
-            Socket::Stream(_) => 0,
-            Socket::Datagram(it) => it.unheard(),
-        }
+    /// Frames that the cable has lost, by reason; none that is 0.
+    pub fn dropped(&self) -> BTreeMap<String, u64> {
+        let dropped = match &self.0 {
+            Socket::Stream(_) => Vec::new(),
+            Socket::Datagram(it) => vec![("cable.no_peer", it.unheard())],
+            Socket::Tap(it) => it.dropped(),
+        };
+        let some = dropped.into_iter().filter(|(_, count)| *count > 0);
+        some.map(|(reason, count)| (reason.into(), count)).collect()
+    }
+
+    /// What is said of a peer that has sent nothing for so long, with the reason if the cable knows it.
+    pub fn silence(&self, wait: Duration) -> String {
+        let trouble = match &self.0 {
+            Socket::Stream(_) | Socket::Datagram(_) => None,
+            Socket::Tap(it) => it.trouble(),
+        };
+        let trouble = trouble.map_or_else(String::new, |why| format!(": {why}"));
+        format!("no frame of the peer in {} s{trouble}", wait.as_secs())
     }
 }
 
@@ -214,6 +252,7 @@ mod tests {
             "tcp:[::1]:7000",
             "dgram:a,b/c",
             "udp:127.0.0.1:7000,127.0.0.1:7001",
+            "tap:xoff0",
         ] {
             assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
         }
@@ -229,6 +268,12 @@ mod tests {
             ("dgram:a", "dgram:PATH,PEER"),
             ("dgram:a,", "dgram:PATH,PEER"),
             ("unix:", "expected unix:PATH"),
+            ("tap", "or tap:NAME"),
+            ("tap:", "it is empty"),
+            (
+                "tap:/dev/tap0",
+                "'/' at byte 0; the name of a network device",
+            ),
             ("link.sock", "expected unix:PATH"),
         ] {
             let wrong = text.parse::<Place>().unwrap_err();
