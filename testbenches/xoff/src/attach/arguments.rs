@@ -22,7 +22,8 @@ const WORD: u32 = 8;
 
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
-bytes, big-endian. dgram: a frame a datagram, between two sockets. The NIC takes RoCE and MAC control; ARP, neighbour \
+bytes, big-endian. dgram: a frame a datagram, between two sockets. Or it is a TAP device of Linux, whose kernel is the \
+peer: one that is there and that this user may open, or as root one that is made and is gone at the end. The NIC takes RoCE and MAC control; ARP, neighbour \
 discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps the pace of the clock on the wall, or \
 a fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
 
@@ -36,6 +37,11 @@ Examples:
   xoff attach unix:link.sock ibv_rc_pingpong
   # the same with a frame a datagram
   xoff attach dgram:nic.sock,vm.sock ibv_rc_pingpong
+  # this machine's own kernel is the peer, at a device that was made before with
+  #   sudo ip tuntap add dev xoff0 mode tap user "$USER"
+  #   sudo ip link set xoff0 mtu 9000 up
+  #   sudo ip addr add 192.0.2.1/24 dev xoff0
+  xoff attach tap:xoff0 ibv_rc_pingpong
   # as the client of ibv_rc_pingpong -d rxe0 -g 1 -m 4096 in the machine
   xoff attach unix:link.sock ibv_rc_pingpong -m 4096 192.0.2.1
   # as the client of ib_write_bw -d rxe0 -x 1 -F -n 100 in the machine
@@ -60,7 +66,7 @@ input: the peer never came, went away or said what no tool says, 130 interrupted
 #[derive(Debug, Args)]
 #[command(after_long_help = HELP, after_help = "See --help for the cable and examples.")]
 pub struct AttachArgs {
-    /// The cable: unix:PATH, tcp:127.0.0.1:PORT, dgram:PATH,PEER or udp:127.0.0.1:PORT,127.0.0.1:PEER
+    /// The cable: unix:PATH, tcp:127.0.0.1:PORT, dgram:PATH,PEER, udp:127.0.0.1:PORT,127.0.0.1:PEER or tap:NAME
     #[arg(value_name = "CABLE")]
     pub cable: Place,
     /// Connect to the cable's socket instead of waiting there for the peer
@@ -93,7 +99,7 @@ pub struct AttachArgs {
     /// Simulated seconds a second on the wall: less than 1 leaves a slow peer more time before the NIC sends again
     #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = pace)]
     pub pace: f64,
-    /// Seconds to wait for the peer, and for its next frame
+    /// Seconds to wait for the peer, or for a TAP device to be set up, and for the next frame
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub wait: u64,

@@ -572,7 +572,7 @@ fn next_of(stream: &mut UnixStream, ether_type: [u8; 2]) -> Vec<u8> {
 }
 
 /// The checksum of the internet (RFC 1071).
-fn checksum(bytes: &[u8]) -> [u8; 2] {
+pub fn checksum(bytes: &[u8]) -> [u8; 2] {
     let words = bytes
         .chunks(2)
         .map(|it| u32::from(u16::from_be_bytes([it[0], it[1]])));

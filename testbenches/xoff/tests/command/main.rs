@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`answers`] | the first screen of reports says what broke and what cures it |
 //! | [`attach`] | `xoff attach`: two of its ends at one cable, and peers that are none |
+//! | [`attach_tap`] | `xoff attach tap:NAME`: the kernel of this machine as the peer |
 //! | [`command_line`] | arguments, exit codes, pipes |
 //! | [`pictures`] | snapshots of the output |
 //! | [`run`] | `xoff run`: its files, and what happens when it is interrupted |
@@ -38,6 +39,7 @@
 
 mod answers;
 mod attach;
+mod attach_tap;
 mod calc;
 mod check;
 mod claims;
