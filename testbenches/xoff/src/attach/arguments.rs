@@ -38,7 +38,7 @@ Examples:
   # the same with a frame a datagram
   xoff attach dgram:nic.sock,vm.sock ibv_rc_pingpong
   # this machine's own kernel is the peer, at a device that was made before with
-  #   sudo ip tuntap add dev xoff0 mode tap user "$USER"
+  #   sudo ip tuntap add dev xoff0 mode tap user \"$USER\"
   #   sudo ip link set xoff0 mtu 9000 up
   #   sudo ip addr add 192.0.2.1/24 dev xoff0
   xoff attach tap:xoff0 ibv_rc_pingpong
