@@ -475,7 +475,7 @@ fn a_frame_that_is_too_long_is_named() {
 fn frames_that_the_kernel_could_not_keep_are_counted() {
     with_devices("frames_that_the_kernel_could_not_keep_are_counted", || {
         shell(READY);
-        shell("echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 || true");
+        shell("ip link set xoff0 txqueuelen 100");
         let results = Results::new();
         let out = results.of("server");
         let mut program = Command::new(env!("CARGO_BIN_EXE_xoff"))
@@ -509,7 +509,8 @@ fn frames_that_the_kernel_could_not_keep_are_counted() {
         let summary: Value = serde_json::from_slice(&summary).unwrap();
         let lost = summary["dropped"]["cable.overrun"].as_u64().unwrap();
         let came = results.captured("server", PING) as u64;
-        assert!((400..=600).contains(&came), "{came}");
+        // What the kernel says itself, such as which groups it has joined, may be among both.
+        assert!((80..=110).contains(&came), "{came}");
         assert!(
             (1000 - came..1000 - came + 20).contains(&lost),
             "{came} came, {lost} were lost"

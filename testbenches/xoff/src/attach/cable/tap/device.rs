@@ -150,21 +150,21 @@ impl Device {
 
 /// Whether this is what a device says that was removed.
 pub fn is_removed(error: &io::Error) -> bool {
-    [Errno::BADFD, Errno::NODEV].contains(&errno(error))
+    matches!(errno(error), Some(Errno::BADFD | Errno::NODEV))
 }
 
-/// The number of an error of the kernel; 0 if it is none of those.
-pub fn errno(error: &io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::from_raw_os_error(0))
+/// The number of an error of the kernel. `None`: it is another one.
+pub fn errno(error: &io::Error) -> Option<Errno> {
+    Errno::from_io_error(error)
 }
 
 /// Why there are no TAP devices, and what to do.
 fn unopened(error: &io::Error) -> String {
     match errno(error) {
-        Errno::NOENT | Errno::NODEV | Errno::NXIO => format!(
+        Some(Errno::NOENT | Errno::NODEV | Errno::NXIO) => format!(
             "{error}; as root, modprobe tun makes it, and a container has it with --device {CLONE_DEVICE}"
         ),
-        Errno::ACCESS | Errno::PERM => format!(
+        Some(Errno::ACCESS | Errno::PERM) => format!(
             "{error}; as root, chmod a+rw {CLONE_DEVICE} lets users have the devices that are made for them"
         ),
         _ => error.to_string(),
@@ -232,7 +232,7 @@ mod tests {
             (Errno::ACCESS, "chmod a+rw /dev/net/tun"),
             (Errno::MFILE, "Too many open files"),
         ] {
-            let wrong = unopened(&error.into());
+            let wrong = unopened(&io::Error::from_raw_os_error(error.raw_os_error()));
             assert!(wrong.contains(said), "{wrong}");
         }
     }

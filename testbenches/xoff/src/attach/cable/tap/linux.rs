@@ -15,7 +15,8 @@ use super::device::{Device, errno, is_removed};
 use crate::attach::cable::{Came, HEADER_BYTES};
 use crate::interruption::interrupted;
 
-/// How many frames wait to be taken before they stay in the kernel, which has room for 500 and drops what is more.
+/// How many frames wait to be taken before they stay in the kernel, which has room for as many as the device's
+/// `txqueuelen` says, 1000, and drops what is more.
 const WAITING: usize = 4096;
 /// How often it is looked whether the device is up.
 const LOOK: Duration = Duration::from_millis(20);
@@ -125,8 +126,8 @@ impl Cable {
             return Ok(());
         };
         match errno(&error) {
-            Errno::IO => self.refused.down += 1,
-            Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM => self.refused.no_buffers += 1,
+            Some(Errno::IO) => self.refused.down += 1,
+            Some(Errno::AGAIN | Errno::NOBUFS | Errno::NOMEM) => self.refused.no_buffers += 1,
             _ if is_removed(&error) => return Err(io::Error::other(removed(self.device.name()))),
             _ => return Err(error),
         }
