@@ -1,11 +1,11 @@
 """Proves that the clock gates of rtl/ change nothing, and that a gate whose enable lacks a term is found.
 
 rtl/units.toml lists the gates, and formal/gates.toml says what is proved of them. For each, the design is read with
-the gates as wires, so that it has one clock, and with its RAMs and multipliers cut out: what RAMs give is free, but
-holds without a read, what multipliers give is free, and a FIFO offers no word that it does not have, which is proved of it. The property is that in a cycle without
-the gate's enable, every register behind the gate keeps its value and no RAM behind it is read or written. Of some
-terms of enables, it lists that they are spare: in a cycle in which no other term is 1, nothing behind the gate
-changes either.
+the gates as wires, so that it has one clock, and with its RAMs and multipliers cut out. What they give is free, but
+what a RAM gives holds without a read, and a FIFO offers no word that it does not have, which is proved of it. The
+property is that in a cycle without the gate's enable, every register behind the gate keeps its value and no RAM behind
+it is read or written. Of some terms of enables, it lists that they are spare: in a cycle in which no other term is 1,
+nothing behind the gate changes either.
 `formal_gates.py GATE …` checks only these gates, by their names or as TOP.NAME. Run it with the Python in .tools/.
 
 Proofs of all gates take minutes. When they have succeeded, formal/gates.proved says of which RTL, comments and white
@@ -78,7 +78,7 @@ for number, cell in enumerate(rams):
     module.addDff(own(f"ram{number}_register"), clock, following, held)
     module.remove(cell)
     module.connect(data, held)
-# What a multiplier gives is free, too: no enable depends on a product, and solvers are slow with them.
+# A multiplier: no enable depends on a product, and solvers are slow with them.
 for number, cell in enumerate(of_type("$mul")):
     product = port(cell, "Y")
     free = module.Anyseq(own(f"product{number}"), product.size())

@@ -30,9 +30,9 @@ pub struct WeightsError {
     pub weight: u32,
     /// What its weight would be, rounded.
     pub got: u32,
-    /// The least and the largest weight, without 0.
+    /// The least weight but 0.
     pub least: u32,
-    /// See `least`.
+    /// The largest weight.
     pub most: u32,
 }
 
@@ -69,16 +69,23 @@ impl ClassCosts {
                     (had / f64::from(weight) - 1.0).abs()
                 }
             };
-            (0..PRIORITIES)
-                .map(|class| (of_class(class), class))
-                .fold(
-                    (0.0, 0),
-                    |worst, it| if it.0 > worst.0 { it } else { worst },
-                )
+            let all = (0..PRIORITIES).map(|class| (of_class(class), class));
+            all.fold(
+                (0.0, 0),
+                |worst, it| if it.0 > worst.0 { it } else { worst },
+            )
         };
-        let best = (1..=Self::MOST).min_by(|a, b| off(*a).0.total_cmp(&off(*b).0));
-        let best = best.expect("there are costs");
-        let (furthest, class) = off(best);
+        // Mostly the first costs are exact, and no others are looked at.
+        let (mut best, (mut furthest, mut class)) = (1, off(1));
+        for dearest in 2..=Self::MOST {
+            if furthest == 0.0 {
+                break;
+            }
+            let there = off(dearest);
+            if there.0 < furthest {
+                (best, (furthest, class)) = (dearest, there);
+            }
+        }
         if furthest > Self::PRECISION {
             let cost = costs(best)[class].max(1);
             let got = f64::from(best) * f64::from(least) / f64::from(cost);

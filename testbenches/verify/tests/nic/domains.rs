@@ -145,14 +145,14 @@ fn only_memory_of_the_own_domain_is_used() {
                 (Use::Invalidate, Status::RemoteAccess),
             ] {
                 let (status, changed) = used(&mut pair, what, domain, other);
-                let all = format!("{what:?}: QP of {domain}, memory of {other}");
+                let case = format!("{what:?}: QP of {domain}, memory of {other}");
                 if domain == other {
-                    assert_eq!(status, Status::Success, "{all}");
+                    assert_eq!(status, Status::Success, "{case}");
                     // An atomic is performed by the host, and what is invalidated is no memory.
                     let writes = !matches!(what, Use::Invalidate);
-                    assert_eq!(changed, writes, "{all}");
+                    assert_eq!(changed, writes, "{case}");
                 } else {
-                    assert_eq!((status, changed), (refused, false), "{all}");
+                    assert_eq!((status, changed), (refused, false), "{case}");
                 }
                 if what == Use::Invalidate {
                     let index = 16 + other as u16;

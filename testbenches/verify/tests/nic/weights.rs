@@ -5,6 +5,7 @@
 //! part, however many QPs it has, whatever the lengths of its packets are, and whatever comes the other way.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use xoff_sim::nic::{ClassCosts, NicSettings, QpSettings};
 use xoff_sim::nic_registers as reg;
@@ -182,7 +183,7 @@ fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
 }
 
 /// Asserts the shares of the mixes with these seeds.
-fn shared(seeds: std::ops::Range<u64>) {
+fn shared(seeds: Range<u64>) {
     let mut wrong = Vec::new();
     for seed in seeds {
         let mix = any(seed);
@@ -233,6 +234,27 @@ fn a_strict_class_leaves_the_others_what_it_does_not_use() {
     let bytes = sent(&mut pair, &mix, 50_000);
     assert!(bytes[&(0, Some(1))] > 0);
     assert_eq!(bytes.get(&(0, Some(0))), None, "beside class 2");
+}
+
+/// A class with short packets and half of the port, beside two with packets of 4 KiB: in the time of each of these its
+/// few slots run empty, and it may not lose its place by that.
+#[test]
+fn short_packets_have_their_share_beside_long_ones() {
+    let of = |qps: Range<u16>, class: u8, mtu: u8| {
+        qps.map(move |qp| Sender {
+            mtu,
+            ..lone(qp, class)
+        })
+    };
+    let mut mix = Mix {
+        weights: [[1; PRIORITIES]; 2],
+        senders: of(0..3, 5, 4)
+            .chain(of(3..5, 2, 1))
+            .chain(of(5..10, 6, 4))
+            .collect(),
+    };
+    mix.weights[0][2] = 2;
+    assert_eq!(judge(&mix, 200_000), [""; 0]);
 }
 
 /// A class that was paused has no more than its share when it may send again.

@@ -23,9 +23,10 @@ const WORD: u32 = 8;
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. dgram: a frame a datagram, between two sockets. Or it is a TAP device of Linux, whose kernel is the \
-peer: one that is there and that this user may open, or as root one that is made and is gone at the end. The NIC takes RoCE and MAC control; ARP, neighbour \
-discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps the pace of the clock on the wall, or \
-a fraction of it with --pace; while the simulation is too slow for it, simulated time stands still.
+peer: one that is there and that this user may open, or as root one that is made and is gone at the end. The NIC takes \
+RoCE and MAC control; ARP, neighbour discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps \
+the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is too slow for it, simulated \
+time stands still.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.

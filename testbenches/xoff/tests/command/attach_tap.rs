@@ -179,8 +179,12 @@ fn held(device: &str) -> fs::File {
     let mut request = [0; 40];
     request[..device.len()].copy_from_slice(device.as_bytes());
     request[16..18].copy_from_slice(&IFF_TAP_NO_PI_VNET_HDR.to_ne_bytes());
-    // SAFETY: it takes a `struct ifreq`, which has 40 bytes at most.
-    unsafe { ioctl(&tun, Updater::<TUNSETIFF, [u8; 40]>::new(&mut request)) }.unwrap();
+    // A program that another test starts has all files of this process for a moment, and so the device.
+    until("the device is free", || {
+        let mut request = request;
+        // SAFETY: it takes a `struct ifreq`, which has 40 bytes at most.
+        unsafe { ioctl(&tun, Updater::<TUNSETIFF, [u8; 40]>::new(&mut request)) }.is_ok()
+    });
     tun
 }
 

@@ -13,14 +13,20 @@ const SAVED: i64 = 8_192;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ClassScheduler {
     costs: ClassCosts,
+    /// The least debt of a class that waits for its packets.
+    saved: i64,
     debts: [i64; PRIORITIES],
 }
 
 impl ClassScheduler {
     /// A scheduler of classes none of which has paid.
-    pub(super) const fn new(costs: ClassCosts) -> Self {
-        let debts = [0; PRIORITIES];
-        Self { costs, debts }
+    pub(super) fn new(costs: ClassCosts) -> Self {
+        let dearest = costs.0.into_iter().max().unwrap_or(0);
+        Self {
+            costs,
+            saved: -i64::from(dearest) * SAVED,
+            debts: [0; PRIORITIES],
+        }
     }
 
     /// The class that is served next, of those that offer a packet: the highest strict one, or the one with the least
@@ -37,10 +43,12 @@ impl ClassScheduler {
         let class = usize::from(class);
         let cost = self.costs.0[class];
         let served = if cost == 0 { 0 } else { self.debts[class] };
-        let dearest = self.costs.0.iter().max().copied().unwrap_or(0);
-        let saved = -i64::from(dearest) * SAVED;
         for (place, debt) in self.debts.iter_mut().enumerate() {
-            let least = if wants >> place & 1 != 0 { saved } else { 0 };
+            let least = if wants >> place & 1 != 0 {
+                self.saved
+            } else {
+                0
+            };
             *debt = (*debt - served).max(least);
         }
         self.debts[class] = bytes as i64 * i64::from(cost);

@@ -116,18 +116,19 @@ mod tests {
     use super::*;
     use crate::protocol::gbn::responder::answered::AtomicKind;
 
+    const REGION: Region = Region {
+        base: 0x1000,
+        length: 0x100,
+        tag: 7,
+        pd: 0,
+        local_write: true,
+        remote_write: true,
+    };
+
     #[test]
     fn reads_and_atomics_have_rights_of_their_own() {
         let mut table = MemoryTable::default();
-        let region = Region {
-            base: 0x1000,
-            length: 0x100,
-            tag: 7,
-            pd: 0,
-            local_write: true,
-            remote_write: true,
-        };
-        let key = table.register(0, region);
+        let key = table.register(0, REGION);
         let read = Asked::Read { bytes: 0x100 };
         let add = Asked::Atomic(AtomicKind::FetchAdd { add: 1 });
         assert!(!table.answers(0, key, 0x1000, read), "no right");
@@ -157,12 +158,8 @@ mod tests {
     fn index_tag_right_and_range_have_to_agree() {
         let mut table = MemoryTable::default();
         let region = Region {
-            base: 0x1000,
-            length: 0x100,
-            tag: 7,
-            pd: 0,
             local_write: false,
-            remote_write: true,
+            ..REGION
         };
         let key = table.register(2, region);
         assert_eq!(key, 0x207);
@@ -197,14 +194,7 @@ mod tests {
     #[test]
     fn a_region_is_for_qps_of_its_domain() {
         let mut table = MemoryTable::default();
-        let region = Region {
-            base: 0x1000,
-            length: 0x100,
-            tag: 7,
-            pd: 3,
-            local_write: true,
-            remote_write: true,
-        };
+        let region = Region { pd: 3, ..REGION };
         let key = table.register(0, region);
         table.permit(
             0,
