@@ -8,7 +8,7 @@ use crate::fact::{Buffer, Operation, Ps, Qp};
 use crate::message::{Message, Messages};
 use crate::number::{number, wrapped};
 use crate::packet::{Aeth, Packet};
-use crate::region::{Access, Regions};
+use crate::region::{Access, Permitted};
 use crate::responses::Responses;
 use crate::rules;
 
@@ -19,7 +19,7 @@ pub struct Judged<'a> {
     /// Receive buffers, with when they were posted.
     pub buffers: &'a [(Ps, Buffer)],
     /// The receiver's memory.
-    pub regions: &'a Regions,
+    pub regions: Permitted<'a>,
     /// The packet whose payload is written next.
     pub writing: u64,
     /// Responses to READs and atomics that were sent.

@@ -99,6 +99,8 @@ pub struct Region {
     pub length: u64,
     /// Its key.
     pub key: u32,
+    /// Its protection domain, which is one of its side.
+    pub domain: u32,
     /// Whether receive buffers may be in it.
     pub local_write: bool,
     /// Whether the peer may write to it.
@@ -116,6 +118,8 @@ pub struct Qp {
     pub qpn: u32,
     /// The number of the peer's QP.
     pub peer_qpn: u32,
+    /// Its protection domain, which is one of its side.
+    pub domain: u32,
     /// PSN of its first request.
     pub first_psn: u32,
     /// PSN of the peer's first request.

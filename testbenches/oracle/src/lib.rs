@@ -25,6 +25,7 @@
 //!     base: 0x1000,
 //!     length: 0x100,
 //!     key: 7,
+//!     domain: 0,
 //!     local_write: true,
 //!     remote_write: true,
 //!     remote_read: false,

@@ -5,7 +5,7 @@ use crate::breach::{Breach, Place};
 use crate::content::differing;
 use crate::fact::{Buffer, Ps};
 use crate::message::{Message, Messages};
-use crate::region::{Access, Regions};
+use crate::region::{Access, Permitted};
 use crate::rules;
 
 /// How far the messages of a direction are written.
@@ -115,7 +115,7 @@ impl Writing {
         fit: Fit,
         bytes: u64,
         judged: &Judged<'_>,
-        regions: &Regions,
+        regions: Permitted<'_>,
     ) -> Result<(), Breach> {
         let message = &judged.messages.list()[fit.message];
         let packet = message.packet_of(fit.offset, judged.messages.mtu);

@@ -5,7 +5,7 @@ use crate::breach::{Breach, Place};
 use crate::fact::{Buffer, Completion, Ps, Status};
 use crate::memory::Writing;
 use crate::message::Messages;
-use crate::region::{Access, Regions};
+use crate::region::{Access, Permitted};
 use crate::rules;
 
 /// What the receive queue of a QP has reported.
@@ -28,7 +28,7 @@ pub struct Judged<'a> {
     /// What arrived.
     pub answers: &'a Answers,
     /// The receiver's memory.
-    pub regions: &'a Regions,
+    pub regions: Permitted<'a>,
 }
 
 impl ReceiveQueue {

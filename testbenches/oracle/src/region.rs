@@ -71,7 +71,7 @@ impl Regions {
     }
 
     /// Whether a read may have failed.
-    pub fn may_fail(&self, va: u64, length: u64) -> bool {
+    fn may_fail(&self, va: u64, length: u64) -> bool {
         self.unreadable.iter().any(|(base, bytes)| {
             let meets = va.wrapping_sub(*base) < *bytes || base.wrapping_sub(va) < length;
             *bytes > 0 && length > 0 && meets
@@ -82,20 +82,55 @@ impl Regions {
         (self.entries.iter_mut()).filter(move |entry| entry.region.key == key && !entry.removed)
     }
 
+    /// What QPs of a protection domain may do.
+    pub fn of_domain(&self, domain: u32) -> Permitted<'_> {
+        Permitted {
+            regions: self,
+            domain,
+        }
+    }
+}
+
+/// What QPs of a protection domain may do with the regions of their side.
+#[derive(Debug, Clone, Copy)]
+pub struct Permitted<'a> {
+    regions: &'a Regions,
+    domain: u32,
+}
+
+impl<'a> Permitted<'a> {
+    fn covered(
+        self,
+        access: Access,
+        key: u32,
+        va: u64,
+        length: u64,
+    ) -> impl Iterator<Item = &'a Entry> {
+        let Self { regions, domain } = self;
+        regions.entries.iter().filter(move |entry| {
+            entry.region.domain == domain && covers(&entry.region, access, key, va, length)
+        })
+    }
+
     /// Whether an access may be permitted now.
-    pub fn permits(&self, access: Access, key: u32, va: u64, length: u64) -> bool {
-        self.entries
-            .iter()
-            .any(|entry| !entry.removed && covers(&entry.region, access, key, va, length))
+    pub fn permits(self, access: Access, key: u32, va: u64, length: u64) -> bool {
+        (self.covered(access, key, va, length)).any(|entry| !entry.removed)
+    }
+
+    /// Whether an access was permitted at any time.
+    pub fn permitted(self, access: Access, key: u32, va: u64, length: u64) -> bool {
+        self.covered(access, key, va, length).next().is_some()
     }
 
     /// Whether an access could have been refused at any time since `since`.
-    pub fn may_refuse(&self, access: Access, key: u32, va: u64, length: u64, since: Ps) -> bool {
-        !self.entries.iter().any(|entry| {
-            !entry.removing
-                && entry.since <= since
-                && covers(&entry.region, access, key, va, length)
-        })
+    pub fn may_refuse(self, access: Access, key: u32, va: u64, length: u64, since: Ps) -> bool {
+        !(self.covered(access, key, va, length))
+            .any(|entry| !entry.removing && entry.since <= since)
+    }
+
+    /// Whether a read may have failed.
+    pub fn may_fail(self, va: u64, length: u64) -> bool {
+        self.regions.may_fail(va, length)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Requests {
     waits: VecDeque<Ps>,
     /// The ACK timer began no earlier than here.
     timer: Ps,
+    /// A packet was sent again although it is acknowledged, since the last new one: its copy waited in the NIC.
+    stale: Option<Ps>,
     /// The ACK timer may have run out before the last progress, and what it made the QP repeat is still to come.
     expired: bool,
     /// The last progress.
@@ -61,6 +63,7 @@ impl Requests {
             naks: 0,
             waits: VecDeque::new(),
             timer: 0,
+            stale: None,
             expired: false,
             progressed: None,
             waiting: 0,
@@ -112,6 +115,9 @@ impl Requests {
             )?;
             self.timer = place.at;
         }
+        if number < self.acked {
+            self.stale.get_or_insert(place.at);
+        }
         if reads.is_some() {
             self.asked = Some(number);
             // Responses that came between the decision to ask again and its frame do not answer it, and what came behind
@@ -149,8 +155,12 @@ impl Requests {
             place.holds(fits, &rules::REQUEST_WINDOW, || {
                 format!("{outstanding} outstanding: {}", order())
             })?;
+            let stale = self.stale.take();
             if self.sure == self.top && !lossy || self.top == 0 {
-                (self.timer, self.waiting) = (place.at, place.at);
+                // A stale copy asks for an ACK too, and the timer may run since then if this packet waited behind it.
+                let earliest = place.at.saturating_sub(self.options.grace);
+                let begin = stale.map_or(place.at, |at| at.max(earliest));
+                (self.timer, self.waiting) = (begin, begin);
             }
             self.top = behind;
         }

@@ -6,7 +6,7 @@ use crate::breach::{Breach, Place};
 use crate::content::differing;
 use crate::message::{Message, Messages};
 use crate::packet::Packet;
-use crate::region::{Access, Regions};
+use crate::region::{Access, Permitted};
 use crate::rules;
 
 /// How far what was asked for is in memory.
@@ -94,7 +94,7 @@ impl Returned {
         fit: Fit,
         written: &[u8],
         messages: &Messages,
-        regions: &Regions,
+        regions: Permitted<'_>,
     ) -> Result<(), Breach> {
         let message = &messages.list()[fit.message];
         let work = &message.work;

@@ -38,11 +38,15 @@ rules! {
     MEMORY_ARRIVED, "memory.arrived", "9.7.4.1",
         "What is written has arrived, and so has everything before it.";
     MEMORY_RIGHT, "memory.right", "10.6",
-        "What is written is in a region that was registered with the right to it and is not removed.";
+        "What is written is in a region of the QP's protection domain that was registered with the right to it, and is \
+        not removed.";
+    MEMORY_KEY, "memory.key", "10.6",
+        "A message invalidates no key but those of regions of the QP's protection domain.";
     MEMORY_REFUSED, "memory.refused", "9.9.3",
         "Nothing is written of a packet that was refused, nor of one behind it.";
     MEMORY_READ, "memory.read", "10.6",
-        "What is read is the source of a work request that was posted, with its key.";
+        "What is read is the source of a work request that was posted, with its key, in a region of the QP's protection \
+        domain.";
 
     SEND_ORDER, "sends.order", "10.8",
         "A work request completes once, in the order of posting; success that is not signaled is silent.";

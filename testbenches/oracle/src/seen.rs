@@ -5,20 +5,22 @@ use crate::breach::{Breach, Place};
 use crate::content;
 use crate::fact::{Completion, Operation, Status};
 use crate::memory::{self, Writing};
+use crate::message::Message;
 use crate::oracle::Oracle;
 use crate::packet::{ACKNOWLEDGE, CNP, Frame, Packet, read};
+use crate::region::{Access, Permitted};
 use crate::{receive_queue, rules, send_queue};
 
 /// Borrows what answers of a side over a connection are judged by.
 macro_rules! judged_answers {
-    ($oracle:ident, $way:ident, $lossy:expr, $side:expr) => {
+    ($oracle:ident, $way:ident, $end:ident, $side:expr) => {
         answers::Judged {
             messages: &$way.messages,
             buffers: &$way.buffers,
-            regions: &$oracle.regions[$side],
+            regions: $oracle.regions[$side].of_domain($end.qp.domain),
             writing: $way.writing.reached,
             responses: &$way.responses,
-            lossy: $lossy,
+            lossy: $end.lossy,
             stall: $oracle.options.stall,
         }
     };
@@ -103,12 +105,16 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             let held = &self.held[side];
             let memory = |va| held.at(va).unwrap_or_else(|| (self.source)(side, va));
             (way.responses).sent(place, packet, number, before, &memory)?;
+            if let Some(message) = number.and_then(|number| way.messages.of(number)) {
+                let regions = self.regions[side].of_domain(end.qp.domain);
+                judge_source(place, message, true, regions)?;
+            }
             self.stats.answered(place);
             return Ok(());
         }
         if let (Some(aeth), ACKNOWLEDGE) = (packet.aeth, packet.opcode) {
             let way = &mut connection.ways[1 - side];
-            let judged = judged_answers!(self, way, end.lossy, side);
+            let judged = judged_answers!(self, way, end, side);
             way.answers.sent(place, packet, aeth, &judged)?;
             if way.answers.fatal.is_some() {
                 end.explained = true;
@@ -132,6 +138,10 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         };
         let source = |va| (self.source)(side, va);
         content::judge(place, &way.messages, number, packet, &source)?;
+        if let Some(message) = way.messages.of(number) {
+            let regions = self.regions[side].of_domain(end.qp.domain);
+            judge_source(place, message, false, regions)?;
+        }
         let over = way
             .done_since
             .filter(|(end, since)| number < *end && place.at > since + self.options.grace);
@@ -182,7 +192,8 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             return;
         }
         let way = &mut connection.ways[1 - side];
-        let judged = judged_answers!(self, way, end.lossy, side);
+        let judged = judged_answers!(self, way, end, side);
+        let regions = self.regions[side].of_domain(end.qp.domain);
         let number = way.answers.arrived(place.at, &packet, &judged);
         let of = number.and_then(|number| Some((number, way.messages.of(number)?)));
         if let Some((number, message)) = of
@@ -193,6 +204,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         if let Some((number, message)) = of
             && message.work.operation == Operation::SendInvalidate
             && number + 1 == message.end
+            && regions.permits(Access::Invalidate, message.work.immediate, 0, 0)
         {
             self.regions[side].remove_begins(message.work.immediate);
         }
@@ -210,7 +222,9 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
     ) -> Result<(), Breach> {
         let side = place.side;
         let connection = &mut self.connections[index];
-        let lossy = connection.ends[side].as_ref().is_some_and(|end| end.lossy);
+        let own = connection.ends[side].as_ref();
+        let lossy = own.is_some_and(|end| end.lossy);
+        let domain = own.map_or(0, |end| end.qp.domain);
         let peer_closed = connection.ends[1 - side]
             .as_ref()
             .is_some_and(|end| end.closed.is_some());
@@ -220,21 +234,26 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
                 messages: &way.messages,
                 buffers: &way.buffers,
                 answers: &way.answers,
-                regions: &self.regions[side],
+                regions: self.regions[side].of_domain(domain),
             };
             way.receives
                 .completed(place, completion, &judged, &mut way.writing)?;
             if completion.status == Status::Success
                 && completion.operation == Some(Operation::SendInvalidate)
             {
-                self.regions[side].remove_ends(completion.immediate);
+                let key = completion.immediate;
+                let permitted = (judged.regions).permitted(Access::Invalidate, key, 0, 0);
+                place.holds(permitted, &rules::MEMORY_KEY, || {
+                    format!("{completion:?}: no region of this key in the QP's domain")
+                })?;
+                self.regions[side].remove_ends(key);
             }
         } else {
             let way = &mut connection.ways[side];
             let judged = send_queue::Judged {
                 messages: &way.messages,
                 requests: &way.requests,
-                regions: &self.regions[side],
+                regions: self.regions[side].of_domain(domain),
                 lossy,
             };
             way.sends.completed(place, completion, &judged)?;
@@ -304,11 +323,17 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
         let mut wrong = None;
         for index in open {
             let connection = &mut self.connections[index];
-            let qpn = connection.ends[side].as_ref().map(|end| end.qp.qpn);
-            let place = Place { qpn, ..*place };
+            let Some(qp) = connection.ends[side].as_ref().map(|end| end.qp) else {
+                continue;
+            };
+            let place = Place {
+                qpn: Some(qp.qpn),
+                ..*place
+            };
+            let regions = self.regions[side].of_domain(qp.domain);
             let own = &mut connection.ways[side];
             if let Some(fit) = own.returned.fits(va, length, &own.messages) {
-                let (messages, regions) = (&own.messages, &self.regions[side]);
+                let messages = &own.messages;
                 return own.returned.write(&place, fit, bytes, messages, regions);
             }
             let way = &mut connection.ways[1 - side];
@@ -322,11 +347,7 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             };
             let source = |va| (self.source)(1 - side, va);
             match Writing::differing(fit, bytes, &way.messages, &source) {
-                None => {
-                    return way
-                        .writing
-                        .write(&place, fit, length, &judged, &self.regions[side]);
-                }
+                None => return (way.writing).write(&place, fit, length, &judged, regions),
                 Some(what) => wrong = Some((place, what)),
             }
         }
@@ -338,6 +359,27 @@ impl<F: Fn(usize, u64) -> u8> Oracle<F> {
             ),
         }
     }
+}
+
+/// Judges that what a request or a response carries may be read, or might have been before its region was removed.
+fn judge_source(
+    place: &Place,
+    message: &Message,
+    response: bool,
+    regions: Permitted<'_>,
+) -> Result<(), Breach> {
+    let work = &message.work;
+    let (access, key, va) = match work.operation {
+        Operation::Read if response => (Access::RemoteRead, work.remote_key, work.remote_va),
+        _ if response => (Access::RemoteAtomic, work.remote_key, work.remote_va),
+        operation if operation.returns() => return Ok(()),
+        _ => (Access::Local { write: false }, work.key, work.va),
+    };
+    let length = work.length.into();
+    let permitted = length == 0 || regions.permitted(access, key, va, length);
+    place.holds(permitted, &rules::MEMORY_READ, || {
+        format!("{length} bytes at {va:#x}: no region of key {key:#x} in the QP's domain: {work:?}")
+    })
 }
 
 /// A side's end, and its peer's.

@@ -3,7 +3,7 @@
 use crate::breach::{Breach, Place};
 use crate::fact::{Completion, Status};
 use crate::message::{Message, Messages};
-use crate::region::{Access, Regions};
+use crate::region::{Access, Permitted};
 use crate::requests::Requests;
 use crate::rules;
 
@@ -25,7 +25,7 @@ pub struct Judged<'a> {
     /// What was sent and answered.
     pub requests: &'a Requests,
     /// The sender's memory.
-    pub regions: &'a Regions,
+    pub regions: Permitted<'a>,
     /// Answers that arrived may have been dropped.
     pub lossy: bool,
 }

@@ -15,8 +15,13 @@ pub const US: Ps = 1_000_000;
 pub const KEY: u32 = 0x77;
 /// Key of a region that a message may invalidate.
 pub const SPARE: u32 = 0x99;
+/// Key of a region like that of [`KEY`], of a protection domain that no QP is in.
+pub const FOREIGN: u32 = 0x55;
 /// Where the region of each side begins.
 pub const BASE: u64 = 0x10_0000;
+/// Where the region begins that each side sends from, and its key.
+const SOURCE: u64 = 0x5000_0000;
+const SOURCE_KEY: u32 = 0x33;
 
 /// What each side's memory holds.
 pub fn source(side: usize, va: u64) -> u8 {
@@ -31,6 +36,11 @@ fn first_psn(side: usize) -> u32 {
 /// A side's QP.
 pub fn qpn(side: usize) -> u32 {
     [0x11, 0x22][side]
+}
+
+/// The protection domain of all that a side has.
+pub fn domain(side: usize) -> u32 {
+    [1, 2][side]
 }
 
 pub fn psn(side: usize, number: u64) -> u32 {
@@ -64,6 +74,7 @@ impl Log {
             qp: Qp {
                 qpn: 0,
                 peer_qpn: 0,
+                domain: 0,
                 first_psn: 0,
                 peer_first_psn: 0,
                 mtu: MTU,
@@ -81,11 +92,26 @@ impl Log {
                 base: BASE,
                 length: 0x10_0000,
                 key,
+                domain: domain(side),
                 local_write,
                 remote_write: true,
                 remote_read: true,
                 remote_atomic: true,
             };
+            let sent = Region {
+                base: SOURCE,
+                length: 0x1000_0000,
+                remote_write: false,
+                remote_read: false,
+                remote_atomic: false,
+                ..region(SOURCE_KEY, false)
+            };
+            log.push(side, What::Registered(sent));
+            let foreign = Region {
+                domain: domain(1 - side),
+                ..region(FOREIGN, true)
+            };
+            log.push(side, What::Registered(foreign));
             log.push(side, What::Registered(region(KEY, true)));
             log.push(side, What::Registered(region(SPARE, false)));
             log.open(side);
@@ -97,6 +123,7 @@ impl Log {
         let qp = Qp {
             qpn: qpn(side),
             peer_qpn: qpn(1 - side),
+            domain: domain(side),
             first_psn: first_psn(side),
             peer_first_psn: first_psn(1 - side),
             ..self.qp
@@ -135,8 +162,8 @@ impl Log {
             solicited: id % 2 == 1,
             fence: false,
             length,
-            va: 0x5000_0000 + 0x1_0000 * id,
-            key: 0x33,
+            va: SOURCE + 0x1_0000 * id,
+            key: SOURCE_KEY,
             remote_va: BASE + 0x1000 * id,
             remote_key: KEY,
             swap_add: 3 + id,

@@ -140,6 +140,7 @@ fn memory_is_written_without_the_right() {
             base,
             length: 0x1000,
             key: SPARE,
+            domain: domain(1),
             local_write: true,
             remote_write: false,
             remote_read: false,
@@ -150,6 +151,48 @@ fn memory_is_written_without_the_right() {
     log.ask(0, 0);
     log.write(0, 0);
     log.breaks("memory.right");
+}
+
+#[test]
+fn memory_is_used_of_another_domain() {
+    let write = |log: &mut Log| {
+        log.post_changed(0, Operation::Write, 10, |work| work.remote_key = FOREIGN);
+        log.ask(0, 0);
+    };
+    let mut log = Log::new();
+    write(&mut log);
+    log.write(0, 0);
+    log.breaks("memory.right");
+
+    let mut log = Log::new();
+    write(&mut log);
+    log.nak(0, 0, 0x62);
+    log.complete_send(0, 0, Status::RemoteAccess);
+    log.holds();
+
+    let mut log = Log::new();
+    log.post_changed(0, Operation::Write, 10, |work| {
+        (work.va, work.key) = (BASE, FOREIGN);
+    });
+    log.ask(0, 0);
+    log.breaks("memory.read");
+
+    let mut log = Log::new();
+    log.post_changed(0, Operation::Read, 10, |work| {
+        (work.va, work.key, work.remote_key) = (BASE + 0xC_0000, KEY, FOREIGN);
+    });
+    log.ask(0, 0);
+    // RDMA READ response only.
+    log.respond(0, 0, 0x10);
+    log.breaks("memory.read");
+
+    let mut log = Log::new();
+    log.buffer(1, 10);
+    log.post_changed(0, Operation::SendInvalidate, 0, |work| {
+        work.immediate = FOREIGN;
+    });
+    log.carry(0, 0);
+    log.breaks("memory.key");
 }
 
 #[test]
@@ -185,6 +228,7 @@ fn a_refused_packet_is_written() {
             base: BASE,
             length: 0x1000,
             key: KEY,
+            domain: domain(1),
             local_write: true,
             remote_write: true,
             remote_read: false,

@@ -70,6 +70,37 @@ fn what_is_acknowledged_is_left_out_when_repeated() {
     log.holds();
 }
 
+/// A packet is sent again although it is acknowledged by then, and a new one so long behind it. That one is repeated
+/// when the ACK timeout has passed since the first of the two.
+fn behind_a_stale_copy(gap: Ps) -> Log {
+    let mut log = Log::new();
+    log.post(0, Operation::Write, 500);
+    for number in 0..2 {
+        log.ask(0, number);
+        log.write(0, number);
+    }
+    log.wait(TIMEOUT);
+    log.lose(0, 0);
+    log.ack(0, 1);
+    log.complete_send(0, 0, Status::Success);
+    log.lose(0, 1);
+    log.post(0, Operation::Write, 10);
+    log.wait(gap);
+    log.lose(0, 2);
+    log.wait(TIMEOUT - gap);
+    log.ask(0, 2);
+    log.write(0, 2);
+    log.ack(0, 2);
+    log.complete_send(0, 1, Status::Success);
+    log
+}
+
+#[test]
+fn the_timer_runs_since_a_stale_copy_that_was_in_front() {
+    behind_a_stale_copy(US).holds();
+    behind_a_stale_copy(10 * US).breaks("requests.repeated");
+}
+
 #[test]
 fn repeated_for_no_reason() {
     let mut log = Log::new();

@@ -59,6 +59,7 @@ pub fn region(index: u16, region: &nic::Region, rights: ReadRights) -> Region {
         base: region.base,
         length: region.length,
         key: region.key(index),
+        domain: region.pd.into(),
         local_write: region.local_write,
         remote_write: region.remote_write,
         remote_read: rights.read,
@@ -72,6 +73,7 @@ pub fn qp(qpn: u32, settings: &QpSettings, reads: Option<u32>) -> Qp {
     Qp {
         qpn,
         peer_qpn: settings.peer_qpn,
+        domain: settings.pd.into(),
         first_psn: settings.requester_psn.into(),
         peer_first_psn: settings.responder_psn.into(),
         mtu: mtu_bytes(requester.mtu),

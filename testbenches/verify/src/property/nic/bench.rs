@@ -14,13 +14,13 @@ use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::time::Time;
 
 use super::causes::Causes;
-use super::events::{Event, Head};
+use super::events::{Event, Foreign, Head};
 use super::faults::{Faults, pause};
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Source};
 use super::outside::Outside;
 use super::pair::{PERIOD, Pair, READ_AND_ATOMIC, STEP_MAX};
 use super::sent::{Right, Sent};
-use super::setup::{SPARE_REGIONS, Setup};
+use super::setup::{Setup, Shared};
 use super::watch::Watch;
 use super::{as_text, bins};
 use crate::property::Disagreement;
@@ -111,6 +111,7 @@ struct Message {
     signaled: bool,
     /// Cycles by which its buffer is posted later.
     late: u64,
+    foreign: Foreign,
 }
 
 impl Message {
@@ -120,6 +121,7 @@ impl Message {
         length: 0,
         signaled: true,
         late: 0,
+        foreign: Foreign::Nothing,
     };
 }
 
@@ -133,7 +135,7 @@ pub struct Bench {
     faults: Faults,
     /// By side.
     sent: [Sent; 2],
-    /// By side, the spare regions that SENDs have been told to invalidate.
+    /// By side, a bit for each spare region that SENDs have been told to invalidate.
     invalidated: [u16; 2],
     /// By side.
     right: [Right; 2],
@@ -195,8 +197,9 @@ fn outside(setup: Setup<'_>, right: &[Right; 2]) -> Outside {
             outside.registered(side, index, &region, ReadRights::default());
         }
         if setup.0.reads {
-            let (index, region) = setup.source();
-            outside.registered(side, index, &region, READ_AND_ATOMIC);
+            for (index, region) in setup.sources() {
+                outside.registered(side, index, &region, READ_AND_ATOMIC);
+            }
         }
         for (index, settings) in right.qps() {
             outside.opened(Time::ZERO, side, setup.qpn(side, index), settings);
@@ -309,6 +312,7 @@ impl Bench {
                     length,
                     signaled,
                     late: buffer_late.into(),
+                    foreign: Foreign::Nothing,
                 };
                 for side in 0..2 {
                     for index in Setup(&self.head).indices() {
@@ -323,6 +327,7 @@ impl Bench {
                 length,
                 signaled,
                 buffer_late,
+                foreign,
             } => {
                 if let Some(index) = Setup(&self.head).existing(qp) {
                     let message = Message {
@@ -330,6 +335,7 @@ impl Bench {
                         length,
                         signaled,
                         late: buffer_late.into(),
+                        foreign,
                     };
                     self.post_if_room((usize::from(side & 1), index), message);
                 }
@@ -368,7 +374,7 @@ impl Bench {
             }
             Event::WithdrawSent { side } => {
                 let side = usize::from(side & 1);
-                self.withdraw(side, BTreeMap::from([Setup(&self.head).sent()]));
+                self.withdraw(side, Setup(&self.head).sent().collect());
                 for ((from, _), ledger) in &mut self.ledgers {
                     if *from == side {
                         ledger.forbid_reads();
@@ -401,7 +407,6 @@ impl Bench {
 
     /// Has a host answer reads of what it sends of a QP with an error.
     fn forbid_reads(&mut self, side: usize, index: u16) {
-        self.causes.withdrawn = true;
         for (va, bytes) in Setup(&self.head).read_of(index) {
             if let Some(outside) = &mut self.outside {
                 outside.unreadable(self.pair.time(), side, (va, bytes));
@@ -409,14 +414,7 @@ impl Bench {
             let forbid = |host: &mut RtlHost| host.host_mut().forbid_reads(va, bytes);
             self.pair.update(side, forbid);
         }
-        for from in 0..2 {
-            if let Some(ledger) = self.ledgers.get_mut(&(from, index)) {
-                ledger.withdraw();
-                if from == side {
-                    ledger.forbid_reads();
-                }
-            }
-        }
+        self.expect_failure((side, index), true);
     }
 
     /// Closes a QP at both sides and opens it again.
@@ -480,36 +478,66 @@ impl Bench {
             length,
             signaled,
             late,
+            foreign,
         } = message;
         let (side, qp) = direction;
-        let (region, memory) = Setup(&self.head).region(qp);
-        let key = memory.key(region);
+        let head = self.head;
+        let setup = Setup(&head);
+        let foreign = |what| setup.has_foreign() && foreign == what;
+        let (own, peers) = (foreign(Foreign::Own), foreign(Foreign::Peers));
+        let invalidated = kind == WorkKind::SEND_INV && foreign(Foreign::Invalidated);
+        if own || peers || invalidated {
+            self.expect_failure(direction, own);
+        }
         let Some(ledger) = self.ledgers.get_mut(&direction) else {
             return;
         };
         if kind.returns() {
-            let setup = Setup(&self.head);
-            let (index, landing) = setup.landing();
-            let place = (setup.landing_base(qp), landing.key(index));
-            let source = setup.source_of(qp);
+            let landing = setup.key(Shared::Landing, qp, own);
+            let place = (setup.landing_base(qp), landing);
+            let source = Source {
+                key: setup.key(Shared::Source, qp, peers),
+                ..setup.source_of(qp)
+            };
             let work = match kind.is_atomic() {
                 true => ledger.post_atomic(kind, signaled, place, source),
                 false => ledger.post_read(length, signaled, place, source),
             };
             return self.hand(direction, &work, None, late);
         }
-        let invalidated = &mut self.invalidated[1 - side];
+        let spent = &mut self.invalidated[1 - side];
         let invalidates = match kind {
             // A region is invalidated once.
-            WorkKind::SEND_INV if *invalidated == SPARE_REGIONS => return,
             WorkKind::SEND_INV => {
-                *invalidated += 1;
-                Some(Setup(&self.head).spare_key(*invalidated - 1))
+                let Some((number, key)) = setup.spare_key(qp, invalidated, *spent) else {
+                    return;
+                };
+                if !invalidated {
+                    *spent |= 1 << number;
+                }
+                Some(key)
             }
             _ => None,
         };
-        let (work, buffer) = ledger.post(kind, length, signaled, key, invalidates);
+        let key = setup.key(Shared::Memory, qp, peers);
+        let (mut work, buffer) = ledger.post(kind, length, signaled, key, invalidates);
+        if own {
+            work = ledger.send_with(setup.key(Shared::Sent, qp, true));
+        }
         self.hand(direction, &work, buffer, late);
+    }
+
+    /// Notes that messages of a QP may fail because of memory; `own`: because of that of the side that posts them.
+    fn expect_failure(&mut self, (side, qp): (usize, u16), own: bool) {
+        self.causes.withdrawn = true;
+        for from in 0..2 {
+            if let Some(ledger) = self.ledgers.get_mut(&(from, qp)) {
+                ledger.withdraw();
+                if own && from == side {
+                    ledger.forbid_reads();
+                }
+            }
+        }
     }
 
     /// Hands a work request and the buffer that it needs to the hosts, and tells the oracle.

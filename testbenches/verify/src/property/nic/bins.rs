@@ -7,7 +7,7 @@ use xoff_sim::protocol::gbn::{Completion, Status, WorkKind, mtu_bytes};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_sim::wire::{Opcode, SyndromeMeaning};
 
-use super::events::{Event, Head};
+use super::events::{Event, Foreign, Head};
 use crate::axis;
 use crate::property::bins::{Bins, Group, Groups};
 use crate::property::frames::Tags;
@@ -127,6 +127,16 @@ axis! {
     pub enum Entry, "entry" { Hit "in the cache", Miss "read from the host" }
 }
 
+axis! {
+    /// A key that a message names, where QPs are in several protection domains.
+    pub enum Key, "of another domain" {
+        Nothing "none",
+        Own "the sender's memory",
+        Peers "the receiver's memory",
+        Invalidated "the key to invalidate",
+    }
+}
+
 /// Messages that are asked for.
 pub static MESSAGES: Group<(Message, Length)> = Group {
     name: "messages",
@@ -198,6 +208,13 @@ pub static TRANSLATIONS: Group<(Waits, Entry)> = Group {
     unreachable: |_| None,
 };
 
+/// Keys of protection domains.
+pub static KEYS: Group<(Key,)> = Group {
+    name: "domains",
+    counts: "messages of QPs in several protection domains",
+    unreachable: |_| None,
+};
+
 /// The groups.
 pub const GROUPS: Groups = &[
     &MESSAGES,
@@ -208,6 +225,7 @@ pub const GROUPS: Groups = &[
     &PAUSES,
     &ENDS,
     &TRANSLATIONS,
+    &KEYS,
 ];
 
 /// Counts what translation met in a NIC.
@@ -247,6 +265,17 @@ pub fn case(bins: &mut Bins, head: &Head, events: &[Event]) {
     );
     let mtu = mtu_bytes(head.requester.mtu);
     for event in events {
+        if let Event::Post { foreign, .. } = *event
+            && head.domains > 1
+        {
+            let key = match foreign {
+                Foreign::Nothing => Key::Nothing,
+                Foreign::Own => Key::Own,
+                Foreign::Peers => Key::Peers,
+                Foreign::Invalidated => Key::Invalidated,
+            };
+            bins.hit(&KEYS, (key,));
+        }
         match *event {
             Event::Post { kind, length, .. } | Event::PostAll { kind, length, .. } => {
                 let message = match kind {

@@ -84,6 +84,9 @@ pub struct Head {
     /// Messages may be READs and atomics: there is memory for them.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub reads: bool,
+    /// Number of protection domains that QPs are in, 1 to 4; 0 is 1.
+    #[serde(default, skip_serializing_if = "is_plain")]
+    pub domains: u8,
 }
 
 impl Head {
@@ -106,6 +109,21 @@ const fn class_of_pause() -> u8 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
 const fn is_class_of_pause(class: &u8) -> bool {
     *class == class_of_pause()
+}
+
+/// What of a message names a key of a protection domain that its QP is not in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Foreign {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// The memory of the side that posts it.
+    Own,
+    /// The memory of the other side: the request, or the receive buffer.
+    Peers,
+    /// The key that it invalidates.
+    Invalidated,
 }
 
 /// The class of an [`Event::Pause`] that stops all of them: 802.3x PAUSE.
@@ -144,6 +162,9 @@ pub enum Event {
         signaled: bool,
         /// Cycles by which the buffer is posted later than the message.
         buffer_late: u16,
+        /// What names a key of another protection domain, where the case has several.
+        #[serde(default, skip_serializing_if = "is_plain")]
+        foreign: Foreign,
     },
     /// A host stalls.
     Stall {
@@ -194,7 +215,7 @@ pub enum Event {
 impl Part for Head {
     /// Each setting that a failure may do without, at its plainest.
     fn simpler(&self) -> Vec<Self> {
-        let plainer: [fn(&mut Self); 21] = [
+        let plainer: [fn(&mut Self); 22] = [
             |head| head.twice = false,
             |head| head.path.drops = 0,
             |head| head.path.flips = 0,
@@ -216,6 +237,7 @@ impl Part for Head {
             |head| head.watchdog = false,
             |head| head.values = 0,
             |head| head.translation = 0,
+            |head| head.domains = 0,
         ];
         let plainer = plainer.into_iter().filter_map(|change| {
             let mut head = *self;
@@ -237,6 +259,7 @@ impl Part for Head {
             ("tags", self.tags.into(), 0..=2),
             ("classes", self.classes.into(), 0..=3),
             ("translation", self.translation.into(), 0..=10),
+            ("domains", self.domains.into(), 0..=4),
             ("requester.reads", requester.reads.into(), 0..=31),
             ("path.drops", path.drops.into(), 0..=1_000),
             ("path.flips", path.flips.into(), 0..=1_000),
@@ -252,6 +275,9 @@ impl Part for Event {
     fn simpler(&self) -> Vec<Self> {
         let mut simpler = *self;
         match &mut simpler {
+            Event::Post { foreign, .. } if *foreign != Foreign::Nothing => {
+                *foreign = Foreign::Nothing;
+            }
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
             Event::Post { length, .. } | Event::PostAll { length, .. } if *length > 0 => {
                 *length /= 2;
@@ -349,7 +375,25 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     if draw.once_in(4) {
         history.head.translation = draw.within(1, 10) as u8;
     }
+    if draw.once_in(4) {
+        with_domains(&mut history, draw);
+    }
     history
+}
+
+/// Puts the QPs of a history into several protection domains, and has some of its messages name keys of another one.
+fn with_domains(history: &mut History<Head, Event>, draw: &mut SplitMix) {
+    history.head.domains = draw.within(2, 4) as u8;
+    for event in &mut history.events {
+        if let Event::Post { kind, foreign, .. } = event
+            && draw.once_in(12)
+        {
+            *foreign = match WorkKind(*kind) {
+                WorkKind::SEND_INV => Foreign::Invalidated,
+                _ => draw.one_of(&[Foreign::Own, Foreign::Peers]),
+            };
+        }
+    }
 }
 
 /// Makes READs and atomics of some of a history's messages.
@@ -401,6 +445,7 @@ pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
         },
         translation: 0,
         reads: false,
+        domains: 0,
     };
     let mtu = mtu_bytes(requester.mtu);
     let longest = if requester.restart { 8 * mtu } else { u32::MAX };
@@ -467,6 +512,7 @@ pub fn history_of(qps: u16, draw: &mut SplitMix) -> History<Head, Event> {
                 length: length(draw).min(longest),
                 signaled: !draw.once_in(3),
                 buffer_late: late(draw),
+                foreign: Foreign::Nothing,
             },
         });
     }

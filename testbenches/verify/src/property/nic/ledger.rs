@@ -198,6 +198,13 @@ impl Ledger {
         (work, buffer)
     }
 
+    /// Has the message that was posted last name this key for the sender's memory. Returns its work request.
+    pub fn send_with(&mut self, key: u32) -> Work {
+        let message = self.messages.last_mut().expect("it was posted");
+        message.work.local_key = key;
+        message.work
+    }
+
     /// What the low bits of ids differ from their messages' numbers in.
     fn mask(&self) -> u64 {
         SplitMix::new(self.base).bits() & ((1 << NUMBER_BITS) - 1)

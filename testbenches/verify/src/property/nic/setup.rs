@@ -39,6 +39,23 @@ const SOURCE: u64 = 1 << 41;
 /// Likewise memory that messages are sent from.
 const SENT: u64 = 1 << 42;
 
+/// Regions that all QPs of a protection domain share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// To which the data of READs goes.
+    Landing,
+    /// That peers may read.
+    Source,
+    /// From which messages are sent.
+    Sent,
+    /// Of receive buffers, and to which peers write: where there are several domains.
+    Memory,
+}
+
+impl Shared {
+    const COUNT: u16 = 4;
+}
+
 /// The settings of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup<'a>(pub &'a Head);
@@ -238,6 +255,7 @@ impl Setup<'_> {
         (qp.own.mac, qp.peer.mac) = (self.mac(own), self.mac(peer));
         (qp.own.ip, qp.peer.ip) = (self.ip(own, index), self.ip(peer, index));
         qp.peer_qpn = self.qpn(peer, index);
+        qp.pd = self.pd(self.domain(index));
         let place = self.place(index);
         let class = self.classes()[place];
         qp.dscp = self.dscps().0[place];
@@ -291,48 +309,79 @@ impl Setup<'_> {
         self.owner(va ^ LANDING)
     }
 
-    /// Index and settings of the region to which the data of all READs goes.
-    pub fn landing(self) -> (u16, Region) {
+    /// Number of protection domains.
+    fn domain_count(self) -> u16 {
+        u16::from(self.0.domains).max(1)
+    }
+
+    /// The place among the protection domains of a QP, by its index in the NICs.
+    fn domain(self, index: u16) -> u16 {
+        index % self.domain_count()
+    }
+
+    /// The number of a protection domain.
+    fn pd(self, domain: u16) -> u16 {
+        let first = self.draw(14).map_or(0, |mut draw| draw.bits() as u16);
+        first.wrapping_add(domain)
+    }
+
+    /// Index and settings of a region of a protection domain.
+    fn shared(self, what: Shared, domain: u16) -> (u16, Region) {
+        let beside = match what {
+            Shared::Landing => LANDING,
+            Shared::Source => SOURCE,
+            Shared::Sent => SENT,
+            Shared::Memory => 0,
+        };
         let region = Region {
-            base: self.memory() ^ LANDING,
+            base: self.memory() ^ beside,
             length: 1 << MEMORY_BITS,
-            tag: 0x71,
-            pd: 0,
-            local_write: true,
-            remote_write: false,
+            tag: 0x71 + what as u8,
+            pd: self.pd(domain),
+            local_write: matches!(what, Shared::Landing | Shared::Memory),
+            remote_write: what == Shared::Memory,
         };
-        (self.reading_index(0), region)
+        let place = SPARE_REGIONS + domain * Shared::COUNT + what as u16;
+        let index = self.region_index(QPS + place);
+        (index.unwrap_or(SPARE + place), region)
     }
 
-    /// Index and settings of the region that peers may read.
-    pub fn source(self) -> (u16, Region) {
-        let region = Region {
-            base: self.memory() ^ SOURCE,
-            local_write: false,
-            tag: 0x72,
-            ..self.landing().1
-        };
-        (self.reading_index(1), region)
+    /// Regions of all protection domains.
+    fn all(self, what: Shared) -> impl Iterator<Item = (u16, Region)> {
+        (0..self.domain_count()).map(move |domain| self.shared(what, domain))
     }
 
-    /// Index and settings of the region that messages are sent from.
-    pub fn sent(self) -> (u16, Region) {
-        let region = Region {
-            base: self.memory() ^ SENT,
-            local_write: false,
-            tag: 0x73,
-            ..self.landing().1
+    /// The key of memory that a QP uses, by its index in the NICs; `foreign`: that of the same memory in another
+    /// protection domain.
+    pub fn key(self, what: Shared, index: u16, foreign: bool) -> u32 {
+        let domain = self.domain(index) + u16::from(foreign);
+        let (place, region) = match what {
+            Shared::Memory if !foreign => self.region(index),
+            _ => self.shared(what, domain % self.domain_count()),
         };
-        (self.reading_index(2), region)
+        region.key(place)
+    }
+
+    /// Whether there are keys of other protection domains.
+    pub fn has_foreign(self) -> bool {
+        self.domain_count() > 1
+    }
+
+    /// Indices and settings of the regions that peers may read.
+    pub fn sources(self) -> impl Iterator<Item = (u16, Region)> {
+        self.all(Shared::Source)
+    }
+
+    /// Indices and settings of the regions that messages are sent from.
+    pub fn sent(self) -> impl Iterator<Item = (u16, Region)> {
+        self.all(Shared::Sent)
     }
 
     /// Where the messages of a QP are sent from, by its index in the NICs, and with which key.
     pub fn sent_from(self, index: u16) -> (u64, u32) {
-        let (place, region) = self.sent();
-        (
-            region.base + (u64::from(index) << QP_BITS),
-            region.key(place),
-        )
+        let base = self.memory() ^ SENT;
+        let va = base + (u64::from(index) << QP_BITS);
+        (va, self.key(Shared::Sent, index, false))
     }
 
     /// What a side sends of a QP, by its index in the NICs: its messages, and the answers to its peer's READs. First
@@ -347,18 +396,12 @@ impl Setup<'_> {
 
     /// Where the bytes of a QP's READs come from, by its index in the NICs.
     pub fn source_of(self, index: u16) -> Source {
-        let (place, region) = self.source();
+        let base = self.memory() ^ SOURCE;
         Source {
-            va: region.base + (u64::from(index) << QP_BITS),
+            va: base + (u64::from(index) << QP_BITS),
             bytes: 1 << QP_BITS,
-            key: region.key(place),
+            key: self.key(Shared::Source, index, false),
         }
-    }
-
-    /// Index of a region of READs.
-    fn reading_index(self, number: u16) -> u16 {
-        let place = SPARE_REGIONS + number;
-        self.region_index(QPS + place).unwrap_or(SPARE + place)
     }
 
     /// Random index of a region, different for each place; `None` for the plain ones.
@@ -370,8 +413,12 @@ impl Setup<'_> {
         Some((first + place * step) % REGION_COUNT)
     }
 
-    /// Index and settings of the region in which the memory of a QP lies: one for all QPs, or one for each.
-    pub fn region(self, index: u16) -> (u16, Region) {
+    /// Index and settings of the region in which the memory of a QP lies: one for all QPs, one for each, or one for each
+    /// of several protection domains.
+    fn region(self, index: u16) -> (u16, Region) {
+        if self.has_foreign() {
+            return self.shared(Shared::Memory, self.domain(index));
+        }
         let (Some(mut draw), Some(place)) = (self.draw(13), self.region_index(index)) else {
             return REGIONS[0];
         };
@@ -379,6 +426,7 @@ impl Setup<'_> {
             base: self.base(index),
             length: 1 << QP_BITS,
             tag: (draw.bits() as u8).wrapping_add(index as u8),
+            pd: self.pd(0),
             ..REGIONS[0].1
         };
         (place, region)
@@ -391,22 +439,23 @@ impl Setup<'_> {
 
     /// Indices and settings of the regions that are written.
     pub fn memories(self) -> BTreeMap<u16, Region> {
-        let indices = self.indices().into_iter();
-        let landing = self.0.reads.then(|| self.landing());
-        indices
-            .map(|index| self.region(index))
-            .chain(landing)
+        let memory = self.indices().into_iter().map(|index| self.region(index));
+        let foreign = self.has_foreign().then(|| self.all(Shared::Memory));
+        let landing = self.0.reads.then(|| self.all(Shared::Landing));
+        memory
+            .chain(foreign.into_iter().flatten())
+            .chain(landing.into_iter().flatten())
             .collect()
     }
 
     /// Indices and settings of the regions of both sides.
     pub fn regions(self) -> Vec<(u16, Region)> {
-        let spares = (0..SPARE_REGIONS).map(|number| (self.spare_index(number), spare(number)));
-        let sent = std::iter::once(self.sent());
+        let spares =
+            (0..SPARE_REGIONS).map(|number| (self.spare_index(number), self.spare(number)));
         self.memories()
             .into_iter()
             .chain(spares)
-            .chain(sent)
+            .chain(self.sent())
             .collect()
     }
 
@@ -418,9 +467,26 @@ impl Setup<'_> {
         })
     }
 
-    /// Key of a region that a SEND may invalidate.
-    pub fn spare_key(self, number: u16) -> u32 {
-        spare(number).key(self.spare_index(number))
+    /// A region that a SEND may invalidate. No message lies in it.
+    fn spare(self, number: u16) -> Region {
+        Region {
+            base: u64::from(number) << 40,
+            length: 1 << 12,
+            tag: 0xC0 + number as u8,
+            pd: self.pd(number % self.domain_count()),
+            local_write: false,
+            remote_write: true,
+        }
+    }
+
+    /// Number and key of a region that a QP may invalidate, by its index in the NICs, but for those whose bits are set;
+    /// `foreign`: one that it may not, since it is of another protection domain. `None` if none is left.
+    pub fn spare_key(self, index: u16, foreign: bool, but: u16) -> Option<(u16, u32)> {
+        let domain = (self.domain(index) + u16::from(foreign)) % self.domain_count();
+        let left = |number: &u16| number % self.domain_count() == domain && but >> number & 1 == 0;
+        let number = (0..SPARE_REGIONS).find(left)?;
+        let key = self.spare(number).key(self.spare_index(number));
+        Some((number, key))
     }
 
     /// Two NICs with these settings.
@@ -441,23 +507,12 @@ impl Setup<'_> {
             record: false,
         })?;
         if self.0.reads {
-            let (index, region) = self.source();
-            for side in 0..2 {
-                pair.permit(side, index, &region, READ_AND_ATOMIC)?;
+            for (index, region) in self.sources() {
+                for side in 0..2 {
+                    pair.permit(side, index, &region, READ_AND_ATOMIC)?;
+                }
             }
         }
         Ok(pair)
-    }
-}
-
-/// A region that a SEND may invalidate. No message lies in it.
-fn spare(number: u16) -> Region {
-    Region {
-        base: u64::from(number) << 40,
-        length: 1 << 12,
-        tag: 0xC0 + number as u8,
-        pd: 0,
-        local_write: false,
-        remote_write: true,
     }
 }
