@@ -8,6 +8,7 @@ module qp_picker_proof #(
 ) (
     input logic              clk_i,
     input logic [   Qps-1:0] request_i,
+    input logic [   Qps-1:0] waits_i,
     input logic              ready_i,
     input logic              drop_i,
     input logic [QpBits-1:0] who_i,
@@ -35,6 +36,7 @@ module qp_picker_proof #(
       .clk_i,
       .rst_i  (!started_q),
       .request_i,
+      .waits_i,
       .valid_o(valid),
       .qp_o   (qp),
       .ready_i(ready),
@@ -58,7 +60,7 @@ module qp_picker_proof #(
     qp_q    <= qp;
     had_q   <= started_q && u_dut.had_q[who_q];
     taken_q <= started_q && taken_who;
-    asked_q <= started_q && request_i[who_q];
+    asked_q <= started_q && (request_i[who_q] || waits_i[who_q]);
   end
 
   always_comb begin

@@ -78,6 +78,7 @@ module answer_scheduler
       .clk_i,
       .rst_i,
       .request_i(request),
+      .waits_i  ('0),
       .valid_o  (grant_valid_o),
       .qp_o     (grant_qp_o),
       .ready_i  (grant_ready_i),

@@ -1,10 +1,10 @@
 // Picks one of the requesting QPs, in rounds: a QP that is taken has had its turn, and is not picked again while a
 // request of a QP that has not is there. Among those that have their turn, the lowest index comes first.
 //
-// A round ends when none of the requests has its turn. The QPs that request then, and no others, have it again. So a QP
-// keeps its turn while it cannot request, because its class is paused or has no slot: what other classes get meanwhile
-// does not cost the QPs of this one their order. While a QP requests, each other one is taken at most twice before it,
-// and once if it has its turn.
+// A round ends when none of the requests has its turn. The QPs that request then, and those that only wait for a moment
+// (`waits_i`), and no others, have it again. So a QP keeps its turn while it cannot request, because its class is paused
+// or has no slot: what other classes get meanwhile does not cost the QPs of this one their order. While a QP requests,
+// each other one is taken at most twice before it, and once if it has its turn.
 //
 // A pick made in cycle n is offered from n + 1 on and held until taken or dropped, whatever its request does. After one
 // that was taken, the next pick is made in the cycle after, so that it sees the requests as the grant has changed them.
@@ -19,6 +19,7 @@ module qp_picker #(
     input logic rst_i,
 
     input  logic [   Qps-1:0] request_i,
+    input  logic [   Qps-1:0] waits_i,    // no QP beside `request_i`, or QPs that do not request just now
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,
@@ -49,7 +50,7 @@ module qp_picker #(
       round = turns == '0;
       first = round ? request_i & (~request_i + 1'b1) : turns & (~turns + 1'b1);
       for (int unsigned b = 0; b < QpBits; b++) index[b] = (first & with_bit(b)) != '0;
-      if (round) had_d = had_q & ~request_i;
+      if (round) had_d = had_q & ~(request_i | waits_i);
     end
     if (valid_q && ready_i) had_d[qp_q] = 1'b1;
   end

@@ -61,6 +61,7 @@ module qp_set #(
       .clk_i,
       .rst_i,
       .request_i(waiting_q),
+      .waits_i('0),
       .valid_o(picked),
       .qp_o,
       .ready_i(ready_i || gone),

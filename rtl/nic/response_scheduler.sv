@@ -77,6 +77,7 @@ module response_scheduler
       .clk_i,
       .rst_i,
       .request_i(request),
+      .waits_i  ('0),
       .valid_o  (picked),
       .qp_o     (picked_qp),
       .ready_i  (take_o),

@@ -2,7 +2,8 @@
 //
 // A QP that is in the requester's pipeline (`inside_…`) is passed over, and a pick of a QP that has entered it since is
 // replaced if there is another QP: its packet would have to wait for the steps that are under way. It is not starved,
-// because it is outside in one of three cycles at least, and in the pipeline only for what its own packets cause.
+// because it is outside in one of three cycles at least, and in the pipeline only for what its own packets cause. A
+// round that begins meanwhile is one for it, too.
 //
 // A pick whose slot a READ response has taken (`stale_i`) waits, and is replaced if there is another QP.
 //
@@ -69,6 +70,7 @@ module send_scheduler
       .clk_i,
       .rst_i,
       .request_i(outside),
+      .waits_i(request),
       .valid_o,
       .qp_o,
       .ready_i,

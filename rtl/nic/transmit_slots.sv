@@ -21,7 +21,8 @@
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
 //   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
 //   gets half of them, and however many classes hold theirs because they are paused, as much again is left for the
-//   next.
+//   next. What a slot is for is to hide the latency of its read, and of packets above 2 KiB few slots do that: while a
+//   class has such packets, each of its slots counts as three.
 // - Withdrawal: after every step of a QP (`context_…`), those of its waiting packets that it no longer has to send
 //   are withdrawn, because they are acknowledged, will be granted again, or the QP has ended. Those of a QP whose
 //   failure waits for its step (`failing_i`) are withdrawn when they are the oldest of their class. `withdrawn_o` pulses
@@ -155,6 +156,7 @@ module transmit_slots
   logic [Slots-1:0] used_q, used_d, whole_q, whole_d;
   class_t [Slots-1:0] class_q;
   logic [7:0][CountBits-1:0] held_q;  // number of slots per class, with those that became free in the last cycle
+  logic [7:0][CountBits+1:0] share_q;  // what they count as
   logic [SlotBits-1:0] next_free;
   logic step_free;  // a grant that made no packet
 
@@ -173,7 +175,8 @@ module transmit_slots
     for (int unsigned c = 0; c < 8; c++) none[c] = held_q[c] == '0;
     class_held_o = ~none;
     kept = 4'($countones(none & class_open_i));
-    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = none[c] || 32'(held_q[c]) + 32'(taken_q) + 32'(kept) < Slots;
+    for (int unsigned c = 0; c < 8; c++)
+    class_free_o[c] = none[c] || 32'(share_q[c]) + 32'(taken_q) + 32'(kept) < Slots;
   end
 
   // Grants whose step has not come yet
@@ -346,6 +349,13 @@ module transmit_slots
     end
   end
 
+  // The length comes a cycle behind the step, and no packet is popped before the cycle after that.
+  logic [SlotBits-1:0] filled_slot_q;
+  class_t filled_class_q;
+
+  // The longest packet with 2 KiB of payload on the wire, with room for VLAN tags and the longest headers
+  localparam wire_bytes_t Long = wire_bytes_t'(2048 + 256);
+
   // A slot counts for its class until the cycle after the one in which it becomes free.
   logic   [4:0] gone_q;
   class_t [4:0] gone_class_q;
@@ -366,16 +376,27 @@ module transmit_slots
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_held
-    logic come;
+    logic come, long_q, long_d;
     logic [4:0] go;
+    logic [CountBits-1:0] held_d;
     assign come = (take_i && take_class_i == class_t'(c)) || (take_response_i && take_response_class_i == class_t'(c));
     for (genvar r = 0; r < 5; r++) begin : gen_go
       assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
 
+    assign held_d = held_q[c] + CountBits'(come) - CountBits'($countones(go));
+    assign long_d = (counted_i && filled_class_q == class_t'(c)) ? counted_bytes_i > Long : long_q;
+
     always_ff @(posedge clk_i) begin
-      if (rst_i) held_q[c] <= '0;
-      else held_q[c] <= held_q[c] + CountBits'(come) - CountBits'($countones(go));
+      if (rst_i) begin
+        held_q[c]  <= '0;
+        share_q[c] <= '0;
+        long_q     <= 1'b0;
+      end else begin
+        held_q[c]  <= held_d;
+        share_q[c] <= long_d ? (CountBits + 2)'(held_d) + {1'b0, held_d, 1'b0} : (CountBits + 2)'(held_d);
+        long_q     <= long_d;
+      end
     end
   end
 
@@ -434,11 +455,9 @@ module transmit_slots
       .data_o         (info_o)
   );
 
-  // The length comes a cycle behind the step, and no packet is popped before the cycle after that.
-  logic [SlotBits-1:0] filled_slot_q;
 
   always_ff @(posedge clk_i) begin
-    if (fill) filled_slot_q <= granted_slot;
+    if (fill) {filled_slot_q, filled_class_q} <= {granted_slot, granted_class};
   end
 
   ram_1r1w #(

@@ -1,5 +1,5 @@
 //! Classes share the transmit slots (rtl/nic/README.md): one is kept for each class of an open QP that holds none, and
-//! a class takes another one while it holds fewer than are left.
+//! a class takes another one while it holds fewer than are left. Slots of packets above 2 KiB count as three.
 //!
 //! A slot is held from the grant of a packet until its payload has been read and sent. With a bus so slow that a round
 //! trip takes longer than sending all that is granted, a flow is sent in bursts, and the first burst of a message is
@@ -37,11 +37,16 @@ fn of_class(side: usize, index: u16, class: u8) -> QpSettings {
 
 /// Sends a message of so many packets; returns how many of them were sent within the first round trip.
 fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
+    burst_of(pair, index, (packets, MTU.0), ROUND)
+}
+
+/// The same with packets of so many bytes, and a round trip of so many cycles.
+fn burst_of(pair: &mut Tested, index: u16, (packets, mtu): (usize, u32), round: u64) -> usize {
     pair.frames.clear();
     pair.completions[0].clear();
-    let work = signaled_write(pair, 0, 0, packets as u32 * MTU.0);
+    let work = signaled_write(pair, 0, 0, packets as u32 * mtu);
     pair.post(0, index, work);
-    pair.run(40 * ROUND, &mut all, |pair| !pair.completions[0].is_empty());
+    pair.run(40 * round, &mut all, |pair| !pair.completions[0].is_empty());
     let starts: Vec<_> = (pair.frames.iter())
         .filter(|(side, ..)| *side == 0)
         .map(|(_, frame, _)| frame.start.as_ps())
@@ -49,7 +54,7 @@ fn burst(pair: &mut Tested, index: u16, packets: usize) -> usize {
     assert_eq!(starts.len(), packets);
     let first = starts
         .iter()
-        .take_while(|at| *at - starts[0] < ROUND / 2 * PERIOD_256_PS);
+        .take_while(|at| *at - starts[0] < round / 2 * PERIOD_256_PS);
     first.count()
 }
 
@@ -127,6 +132,26 @@ fn one_of_two_classes_has_half_of_the_slots() {
         }
         let sent = burst(&mut pair, 0, SLOTS);
         assert_eq!(sent, share(1), "class {class} beside {other}");
+    }
+}
+
+/// A class takes another slot for a packet above 2 KiB while three times what it has are fewer than are left. With
+/// packets of 2 KiB again it has what every class has.
+#[test]
+fn slots_of_long_packets_count_as_three() {
+    let round = 4_000;
+    let mut pair = slow_bus(round);
+    for side in 0..2 {
+        for (index, class, code) in [(0, 3, 4), (1, 3, 3), (2, 5, 0)] {
+            let mut setup = of_class(side, index, class);
+            (setup.requester.mtu, setup.responder.mtu) = (code, code);
+            pair.open(side, index, &setup).unwrap();
+        }
+    }
+    let long = (SLOTS - 1).div_ceil(4);
+    for (index, mtu, share) in [(0, 4_096, long), (1, 2_048, share(1)), (0, 4_096, long)] {
+        let sent = burst_of(&mut pair, index, (SLOTS, mtu), round);
+        assert_eq!(sent, share, "packets of {mtu} bytes");
     }
 }
 

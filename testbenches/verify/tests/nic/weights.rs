@@ -19,8 +19,11 @@ use crate::fixture::{Tested, signaled_write};
 
 /// Cycles until every QP has sent what it took slots for before the others were there.
 const BEFORE: u64 = 40_000;
-/// How far a share may be off, as a part of it.
+/// How far the share of a class may be off, as a part of it.
 const WITHIN: f64 = 0.02;
+/// How far that of a QP may be off among those of its class. One that is in the requester's pipeline at its turn is
+/// passed over, so a few QPs have 2 to 4 % less than others: those of two of a hundred mixes.
+const OF_QP_WITHIN: f64 = 0.04;
 /// Messages of a QP that wait: more than are sent in a round trip.
 const AHEAD: usize = 15;
 
@@ -152,8 +155,8 @@ fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
             (classes.entry(sender.class).or_default()).push((sender.qp, sender.mtu));
         }
         // The window may begin behind a packet, and end behind another one.
-        let mut near = |what: &str, got: u64, wanted: f64, packet: u64| {
-            if (got as f64 - wanted).abs() > WITHIN * wanted + packet as f64 {
+        let mut near = |what: &str, got: u64, wanted: f64, within: f64, packet: u64| {
+            if (got as f64 - wanted).abs() > within * wanted + packet as f64 {
                 wrong.push(format!(
                     "side {side}, {what}: {got} bytes in place of {wanted:.0}"
                 ));
@@ -163,7 +166,7 @@ fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
         let all: u64 = classes.values().map(|qps| of_class(qps)).sum();
         let wire = (PERIOD * cycles).as_ps() as f64 / LineRate::G40.byte_time().as_ps() as f64;
         if all > 0 {
-            near("all", all + of(side, None), wire, 0);
+            near("all", all + of(side, None), wire, WITHIN, 0);
         }
         let weight = |class: u8| mix.weights[side][usize::from(class)];
         let weights: u32 = classes.keys().map(|class| weight(*class)).sum();
@@ -171,11 +174,11 @@ fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
             let packet = 110 + (256 << qps[0].1);
             let wanted = all as f64 * f64::from(weight(class)) / f64::from(weights);
             let got: u64 = of_class(&qps);
-            near(&format!("class {class}"), got, wanted, packet);
+            near(&format!("class {class}"), got, wanted, WITHIN, packet);
             for (qp, _) in &qps {
                 let wanted = got as f64 / qps.len() as f64;
                 let what = format!("QP {qp} of class {class}");
-                near(&what, of(side, Some(*qp)), wanted, packet);
+                near(&what, of(side, Some(*qp)), wanted, OF_QP_WITHIN, packet);
             }
         }
     }
@@ -234,6 +237,14 @@ fn a_strict_class_leaves_the_others_what_it_does_not_use() {
     let bytes = sent(&mut pair, &mix, 50_000);
     assert!(bytes[&(0, Some(1))] > 0);
     assert_eq!(bytes.get(&(0, Some(0))), None, "beside class 2");
+}
+
+/// In which one QP with packets of 512 bytes has four fifths of the port beside packets of 4 KiB, and one in which QPs of
+/// a class are often passed over because their packets are on their way through the requester.
+#[test]
+fn mixes_that_were_shared_badly_once_are_shared_by_weight() {
+    shared(67..68);
+    shared(38..39);
 }
 
 /// A class with short packets and half of the port, beside two with packets of 4 KiB: in the time of each of these its

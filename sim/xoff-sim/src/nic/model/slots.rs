@@ -48,6 +48,8 @@ pub(super) struct Slots {
     slots: usize,
     used: usize,
     used_by: [usize; PRIORITIES],
+    /// Whether the last packet of a class had more than 2 KiB of payload.
+    long: [bool; PRIORITIES],
     queues: [VecDeque<Slot>; PRIORITIES],
     /// The reads of their payload.
     pub(super) reads: Reads,
@@ -64,6 +66,7 @@ impl Slots {
             slots,
             used: 0,
             used_by: [0; PRIORITIES],
+            long: [false; PRIORITIES],
             queues: Default::default(),
             reads: Reads::new(read_ahead),
             leaving: None,
@@ -72,7 +75,8 @@ impl Slots {
     }
 
     /// Those classes of open QPs, one bit each, for which a slot is free: one slot is kept for each that holds none,
-    /// and a class takes another one while it holds fewer than are left then.
+    /// and a class takes another one while it holds fewer than are left then. Slots of a class with packets above 2 KiB
+    /// count as three.
     pub(super) fn free(&self, of_qps: u8) -> u8 {
         if self.used == self.slots {
             return 0;
@@ -80,8 +84,12 @@ impl Slots {
         let of_class = |class: u8| self.used_by[usize::from(class)];
         let kept = set_bits(of_qps).filter(|class| of_class(*class) == 0);
         let used = self.used + kept.count();
+        let share = |class: u8| match self.long[usize::from(class)] {
+            true => 3 * of_class(class),
+            false => of_class(class),
+        };
         let free = set_bits(of_qps)
-            .filter(|class| of_class(*class) == 0 || of_class(*class) + used < self.slots);
+            .filter(|class| of_class(*class) == 0 || share(*class) + used < self.slots);
         free.fold(0, |set, class| set | 1 << class)
     }
 
@@ -95,6 +103,7 @@ impl Slots {
     pub(super) fn put(&mut self, class: u8, slot: Slot) {
         self.used += 1;
         self.used_by[usize::from(class)] += 1;
+        self.long[usize::from(class)] = slot.draft.payload > 2_048;
         self.queues[usize::from(class)].push_back(slot);
     }
 
