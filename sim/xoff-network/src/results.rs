@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 
 use crate::answer::Answer;
 use crate::attach::{Ended, Messages};
@@ -230,8 +230,22 @@ pub struct Attached {
     /// Frames that the cable has lost, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dropped: BTreeMap<String, u64>,
+    /// The steps of the guest, if it went in step with the simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stepped: Option<Stepped>,
     /// The tools, in the order of the hosts.
     pub tools: Vec<ToolEnd>,
+}
+
+/// The steps of a guest that went in step with the simulation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stepped {
+    /// How many.
+    pub steps: u64,
+    /// What has passed of the guest's time, and of simulated time.
+    pub guest: Duration,
+    /// The longest: how far the clocks were apart at most.
+    pub longest: Duration,
 }
 
 /// What became of a tool.

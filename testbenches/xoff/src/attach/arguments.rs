@@ -11,6 +11,7 @@ use xoff_sim::link::FaultRule;
 use xoff_sim::time::Duration;
 use xoff_sim::wire::MacAddr;
 
+use super::Monitor;
 use super::cable::Place;
 use crate::nic_args::NicArgs;
 use crate::run::window_of;
@@ -20,13 +21,18 @@ const OUTS: u16 = 16;
 /// Bytes of the word that an atomic changes.
 const WORD: u32 = 8;
 
+/// How long a guest may run at a time.
+const SHORTEST_STEP: Duration = Duration::from_us(10);
+const LONGEST_STEP: Duration = Duration::from_ms(100);
+
 const HELP: &str = "\
 The cable is a socket as QEMU's network backends have it. stream: raw Ethernet frames, each behind its length in four \
 bytes, big-endian. dgram: a frame a datagram, between two sockets. Or it is a TAP device of Linux, whose kernel is the \
 peer: one that is there and that this user may open, or as root one that is made and is gone at the end. The NIC takes \
 RoCE and MAC control; ARP, neighbour discovery, pings, TCP and RDMA CM go to the host beside it. Simulated time keeps \
 the pace of the clock on the wall, or a fraction of it with --pace; while the simulation is too slow for it, simulated \
-time stands still.
+time stands still. With --step a guest of QEMU stands still meanwhile, and the two clocks are never further apart than a \
+step, or the time that QEMU takes to stop the guest.
 
 Results go to the folder of --out: capture.pcapng, every frame at the NIC's port; summary.json; waves.fst with \
 --waves. They are written however the run ends.
@@ -53,6 +59,8 @@ Examples:
   xoff attach unix:link.sock rping -s -C 10 -S 4000
   # as the client of rping -s in the machine
   xoff attach unix:link.sock rping -c -a 192.0.2.1 -C 10
+  # the machine's clock goes no faster than the simulation; of QEMU's options -qmp unix:qmp.sock,server=on,wait=off
+  xoff attach unix:link.sock --step 50us --qmp unix:qmp.sock --waves ibv_rc_pingpong -m 4096
   # one frame of the peer in nine lost, and the rules of the standards
   xoff attach unix:link.sock --fault-in 'any, chance 1/9: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
@@ -97,10 +105,19 @@ pub struct AttachArgs {
     /// Write waves of the NIC, for the whole run or a window of simulated time: --waves=1ms-1.1ms
     #[arg(long, value_name = "FROM-UNTIL", num_args = 0..=1, require_equals = true, default_missing_value = "all")]
     pub waves: Option<Window>,
-    /// Simulated seconds a second on the wall: less than 1 leaves a slow peer more time before the NIC sends again
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, value_parser = pace)]
-    pub pace: f64,
-    /// Seconds to wait for the peer, or for a TAP device to be set up, and for the next frame
+    /// Simulated seconds a second on the wall, 1 if not given: less leaves a slow peer more time before the NIC sends
+    /// again
+    #[arg(long, value_name = "NUMBER", value_parser = pace)]
+    pub pace: Option<f64>,
+    /// The guest runs for so long, of its own time, and stands still while the simulation goes as far: from 10us to
+    /// 100ms; with --qmp
+    #[arg(long, value_name = "TIME", value_parser = step)]
+    pub step: Option<Duration>,
+    /// QEMU's monitor, by which the guest is stopped for --step: unix:PATH or tcp:127.0.0.1:PORT
+    #[arg(long, value_name = "MONITOR")]
+    pub qmp: Option<Monitor>,
+    /// Seconds to wait for the peer, or for a TAP device to be set up, and for the next frame; with --step, those of the
+    /// guest's clock
     #[arg(long, value_name = "SECONDS", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub wait: u64,
@@ -363,6 +380,18 @@ pub(crate) fn pace(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|pace| (0.001..=1000.0).contains(pace));
     pace.ok_or_else(|| format!("'{text}': expected a number from 0.001 to 1000"))
+}
+
+/// Reads the length of a guest's steps.
+pub(crate) fn step(text: &str) -> Result<Duration, String> {
+    let step: Duration = text.parse().map_err(|why| format!("{why}"))?;
+    match (SHORTEST_STEP..=LONGEST_STEP).contains(&step) {
+        true => Ok(step),
+        false => Err(format!(
+            "'{text}': from {SHORTEST_STEP} to {LONGEST_STEP} is right; a guest takes longer than {SHORTEST_STEP} to stop \
+             and go on"
+        )),
+    }
 }
 
 /// Reads a path MTU.

@@ -1,13 +1,13 @@
-//! Carries frames between cable and NIC, at the pace of the clock on the wall.
+//! Carries frames between cable and NIC, as the clock goes that simulated time follows.
 
-use std::time::{Duration as Wall, Instant};
+use std::time::Duration as Wall;
 
 use anyhow::anyhow;
 use xoff_network::attach::{Attached, Ended};
 use xoff_sim::time::Duration;
 
 use super::cable::{Cable, Came};
-use super::pace::Pace;
+use super::clock::Clock;
 use super::recording::Recording;
 use crate::interruption::interrupted;
 
@@ -29,8 +29,7 @@ pub(super) enum End {
     Interrupted,
 }
 
-/// Runs until the tool has ended and the peer is silent, at a pace in simulated seconds a second on the wall. A peer is
-/// waited for so long at most.
+/// Runs until the tool has ended and the peer is silent. A peer is waited for so long at most, of the time that it has.
 ///
 /// # Errors
 ///
@@ -40,35 +39,44 @@ pub(super) fn drive(
     cable: &mut Cable,
     recording: &mut Recording,
     wait: Wall,
-    pace: f64,
+    clock: &mut Clock,
 ) -> anyhow::Result<End> {
-    let mut pace = Pace::new(pace);
-    let mut heard = Instant::now();
-    let mut over: Option<Instant> = None;
+    let mut heard = clock.passed();
+    let mut over: Option<Wall> = None;
     loop {
         if interrupted() {
             return Ok(End::Interrupted);
         }
-        let mut pause = pace.pause(attached.now(), attached.next_event());
+        let (mut pause, mut gone) = match clock.wait(attached.now(), attached.next_event()) {
+            Ok(pause) => (pause, None),
+            Err(why) => (Wall::ZERO, Some(format!("{why:#}"))),
+        };
         for _ in 0..AT_ONCE {
             match cable.next(pause) {
                 Came::Frame(frame) => {
                     attached.arrive(frame.into());
-                    heard = Instant::now();
+                    heard = clock.passed();
                 }
                 Came::Nothing => break,
-                // A peer whose tool has ended may go.
-                Came::End(_) if over.is_some() => return Ok(End::Tool),
                 Came::End(why) => {
-                    // What came before it is in the capture.
-                    attached.run_until(attached.now() + LAST)?;
-                    recording.write(attached.take_seen())?;
-                    return Err(lost(attached, &why));
+                    gone.get_or_insert(why);
+                    break;
                 }
             }
             pause = Wall::ZERO;
         }
-        let until = pace.until(attached.now(), attached.next_event());
+        match gone {
+            None => {}
+            // A peer whose tool has ended may go.
+            Some(_) if over.is_some() => return Ok(End::Tool),
+            Some(why) => {
+                // What came before it is in the capture.
+                attached.run_until(attached.now() + LAST)?;
+                recording.write(attached.take_seen())?;
+                return Err(lost(attached, &why));
+            }
+        }
+        let until = clock.until(attached.now(), attached.next_event());
         attached.run_until(until)?;
         recording.write(attached.take_seen())?;
         for frame in attached.take_sent() {
@@ -81,10 +89,11 @@ pub(super) fn drive(
                 ));
             }
         }
-        let silent = heard.elapsed();
+        let now = clock.passed();
+        let silent = now - heard;
         match over {
-            Some(since) if silent >= SILENCE || since.elapsed() >= LINGER => return Ok(End::Tool),
-            None if *attached.ended() != Ended::Running => over = Some(Instant::now()),
+            Some(since) if silent >= SILENCE || now - since >= LINGER => return Ok(End::Tool),
+            None if *attached.ended() != Ended::Running => over = Some(now),
             None if silent >= wait => {
                 return Err(lost(attached, &cable.silence(wait)));
             }

@@ -2,7 +2,9 @@
 
 mod arguments;
 pub(crate) mod cable;
+mod clock;
 pub(crate) mod drive;
+mod guest;
 mod pace;
 mod recording;
 mod table;
@@ -13,16 +15,19 @@ use std::time::{Duration as Wall, Instant};
 use anyhow::Context;
 use serde::Serialize;
 use xoff_network::attach::{Attached, Ended, Report, Settings};
+use xoff_network::results::Stepped;
 use xoff_network::{Endpoints, WaveWindow};
 use xoff_sim::time::Time;
 
-pub(crate) use arguments::pace;
 pub use arguments::{
     AtomicArgs, AtomicType, AttachArgs, CommonArgs, PerftestArgs, PingpongArgs, ReadArgs,
     RpingArgs, ToolArgs, Window,
 };
+pub(crate) use arguments::{pace, step};
 pub use cable::Place;
-pub(crate) use pace::Pace;
+pub(crate) use clock::Clock;
+pub use clock::ClockOptions;
+pub use guest::{Place as Monitor, StepOptions};
 
 use cable::Cable;
 use drive::End;
@@ -40,6 +45,9 @@ const FOREVER: Time = Time::from_ps(u64::MAX >> 1);
 struct Summary {
     #[serde(flatten)]
     report: Report,
+    /// The steps of the guest, if it went in step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stepped: Option<Stepped>,
     /// Why it ended before its time.
     error: Option<String>,
     /// Seconds on the wall.
@@ -58,20 +66,20 @@ pub fn run(
     endpoints: &Endpoints,
     streams: &mut Streams,
 ) -> anyhow::Result<Outcome> {
+    let clock = ClockOptions::of(arguments.pace, arguments.step, arguments.qmp.as_ref())?;
     let mut attached = Attached::new(&settings(arguments), endpoints)?;
     let out = &arguments.out;
     std::fs::create_dir_all(out).with_context(|| out.display().to_string())?;
     set_waves(arguments, &mut attached)?;
     let mut recording = Recording::create(&out.join("capture.pcapng"))?;
-    let wait = Wall::from_secs(arguments.wait);
     let started = Instant::now();
-    let mut dropped = BTreeMap::new();
+    let mut seen = Beside::default();
     let ended = attach(
         arguments,
+        &clock,
         &mut attached,
         &mut recording,
-        wait,
-        &mut dropped,
+        &mut seen,
         streams,
     );
     recording.close()?;
@@ -79,7 +87,7 @@ pub fn run(
         rtl.close_waves()?;
     }
     let mut report = attached.report();
-    report.dropped.extend(dropped);
+    report.dropped.extend(seen.dropped);
     let refused = match &report.ended {
         Ended::Refused(why) => Some(why.clone()),
         _ => None,
@@ -87,6 +95,7 @@ pub fn run(
     let error = (ended.as_ref().err().map(|error| format!("{error:#}"))).or(refused);
     let summary = Summary {
         report,
+        stepped: seen.stepped,
         error,
         wall_s: started.elapsed().as_secs_f64(),
     };
@@ -108,15 +117,25 @@ pub fn run(
     }
 }
 
-/// Waits for the peer, and runs with it. Counts the frames that the cable loses, by reason.
+/// What is known of a run beside what the NIC and its host know.
+#[derive(Debug, Default)]
+struct Beside {
+    /// Frames that the cable has lost, by reason.
+    dropped: BTreeMap<String, u64>,
+    /// The steps of a guest.
+    stepped: Option<Stepped>,
+}
+
+/// Waits for the peer, and runs with it.
 fn attach(
     arguments: &AttachArgs,
+    clock: &ClockOptions,
     attached: &mut Attached,
     recording: &mut Recording,
-    wait: Wall,
-    dropped: &mut BTreeMap<String, u64>,
+    beside: &mut Beside,
     streams: &mut Streams,
 ) -> anyhow::Result<End> {
+    let wait = Wall::from_secs(arguments.wait);
     let place = &arguments.cable;
     let cable = match arguments.connect {
         true => Some(Cable::connect(place)?),
@@ -127,14 +146,17 @@ fn attach(
             Cable::listen(place, wait)?
         }
     };
-    match cable {
-        None => Ok(End::Interrupted),
-        Some(mut cable) => {
-            let end = drive::drive(attached, &mut cable, recording, wait, arguments.pace);
-            *dropped = cable.dropped();
-            end
-        }
-    }
+    let Some(mut cable) = cable else {
+        return Ok(End::Interrupted);
+    };
+    // A guest is left running when its clock ends.
+    let Some(mut clock) = Clock::start(clock, wait)? else {
+        return Ok(End::Interrupted);
+    };
+    let end = drive::drive(attached, &mut cable, recording, wait, &mut clock);
+    beside.dropped = cable.dropped();
+    beside.stepped = clock.stepped();
+    end
 }
 
 fn settings(arguments: &AttachArgs) -> Settings {

@@ -5,7 +5,7 @@ use std::time::{Duration as Wall, Instant};
 use xoff_sim::time::{Duration, Time};
 
 /// How far the simulation runs before it is looked again for frames.
-const SLICE: Duration = Duration::from_us(20);
+pub(super) const SLICE: Duration = Duration::from_us(20);
 /// How far simulated time may be behind and still catch up. What is more was too much for the simulation: time stood
 /// still meanwhile, as far as it can tell.
 const BEHIND: Duration = Duration::from_ms(5);

@@ -7,7 +7,7 @@ use xoff_sim::time::Duration;
 
 use super::checkpoint::{Every, Resume};
 use super::outside::AttachedHost;
-use crate::attach::pace;
+use crate::attach::{Monitor, pace, step};
 use crate::scenario_file::Setting;
 use crate::threads::MAX_THREADS;
 use xoff_waves::read::condition::Condition;
@@ -130,9 +130,16 @@ pub struct RunArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "attach",
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub wait: u64,
-    /// Simulated seconds a second on the wall, with a peer
-    #[arg(long, value_name = "NUMBER", default_value_t = 1.0, requires = "attach", value_parser = pace)]
-    pub pace: f64,
+    /// Simulated seconds a second on the wall, with a peer; 1 if not given
+    #[arg(long, value_name = "NUMBER", requires = "attach", value_parser = pace)]
+    pub pace: Option<f64>,
+    /// The peer is a guest of QEMU, which runs for so long and stands still while the simulation goes as far: from 10us to
+    /// 100ms; with --qmp
+    #[arg(long, value_name = "TIME", requires = "attach", value_parser = step)]
+    pub step: Option<Duration>,
+    /// QEMU's monitor, by which the guest is stopped for --step: unix:PATH or tcp:127.0.0.1:PORT
+    #[arg(long, value_name = "MONITOR", requires = "attach")]
+    pub qmp: Option<Monitor>,
     /// Print the summary as JSON; for a sweep an array of summaries
     #[arg(long)]
     pub json: bool,

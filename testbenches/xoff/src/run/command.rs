@@ -531,12 +531,7 @@ fn options(
         },
         which: None,
         endpoints: endpoints.clone(),
-        peer: arguments.attach.clone().map(|attached| PeerOptions {
-            attached,
-            connect: arguments.connect,
-            wait: std::time::Duration::from_secs(arguments.wait),
-            pace: arguments.pace,
-        }),
+        peer: PeerOptions::of(arguments)?,
         way: None,
     })
 }

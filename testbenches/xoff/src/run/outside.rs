@@ -1,4 +1,4 @@
-//! A run with a host outside of the simulation: its cable, and the pace of the clock on the wall.
+//! A run with a host outside of the simulation: its cable, and the clock that simulated time follows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,10 +13,11 @@ use xoff_network::scenario::Scenario;
 use xoff_sim::kernel::NodeId;
 use xoff_sim::time::Time;
 
+use super::arguments::RunArgs;
 use super::checkpoint::remark;
 use crate::attach::cable::{Cable, Came};
 use crate::attach::drive::{LINGER, SILENCE};
-use crate::attach::{Pace, Place};
+use crate::attach::{Clock, ClockOptions, Place};
 
 /// Frames that are taken at once.
 const AT_ONCE: usize = 256;
@@ -61,8 +62,25 @@ pub struct PeerOptions {
     pub connect: bool,
     /// How long to wait for the peer, and for its next frame.
     pub wait: Wall,
-    /// Simulated seconds a second on the wall.
-    pub pace: f64,
+    /// How simulated time goes.
+    pub clock: ClockOptions,
+}
+
+impl PeerOptions {
+    /// Reads them from the arguments. `None`: no host is outside.
+    ///
+    /// # Errors
+    ///
+    /// They do not go together.
+    pub fn of(arguments: &RunArgs) -> anyhow::Result<Option<Self>> {
+        let clock = ClockOptions::of(arguments.pace, arguments.step, arguments.qmp.as_ref())?;
+        Ok(arguments.attach.clone().map(|attached| Self {
+            attached,
+            connect: arguments.connect,
+            wait: Wall::from_secs(arguments.wait),
+            clock,
+        }))
+    }
 }
 
 /// Looks whether a scenario has the host whose peer is given, and whether the peer is given that it needs.
@@ -95,12 +113,13 @@ pub(super) struct Peer {
     node: NodeId,
     name: String,
     cable: Cable,
-    pace: Pace,
+    clock: Clock,
     wait: Wall,
-    heard: Instant,
+    /// When the last frame came, by the clock.
+    heard: Wall,
     looked: Instant,
     /// Since when all tools have ended.
-    over: Option<Instant>,
+    over: Option<Wall>,
     /// Why the run ends before its time.
     error: Option<String>,
 }
@@ -128,15 +147,18 @@ impl Peer {
                 Cable::listen(place, options.wait)?
             }
         };
-        let now = Instant::now();
-        Ok(cable.map(|cable| Self {
+        let Some(cable) = cable else {
+            return Ok(None);
+        };
+        let clock = Clock::start(&options.clock, options.wait)?;
+        Ok(clock.map(|clock| Self {
             node,
             name: options.attached.to_string(),
             cable,
-            pace: Pace::new(options.pace),
             wait: options.wait,
-            heard: now,
-            looked: now,
+            heard: clock.passed(),
+            clock,
+            looked: Instant::now(),
             over: None,
             error: None,
         }))
@@ -145,7 +167,18 @@ impl Peer {
     /// Takes frames of the peer into the network. Returns until when the run may go; `None`: it has to end.
     pub fn before(&mut self, run: &mut Run) -> Option<Time> {
         let next = run.simulation.network().next_event();
-        let mut pause = self.pace.pause(run.now(), next);
+        let mut pause = match self.clock.wait(run.now(), next) {
+            Ok(pause) => pause,
+            // A guest whose tool has ended may go.
+            Err(_) if self.over.is_some() => {
+                run.end_soon();
+                Wall::ZERO
+            }
+            Err(why) => {
+                self.error.get_or_insert(format!("{why:#}"));
+                Wall::ZERO
+            }
+        };
         let mut frames = Vec::new();
         while frames.len() < AT_ONCE {
             match self.cable.next(pause) {
@@ -163,13 +196,13 @@ impl Peer {
             pause = Wall::ZERO;
         }
         if !frames.is_empty() {
-            self.heard = Instant::now();
+            self.heard = self.clock.passed();
             run.simulation.outside(self.node, |outside, now| {
                 frames.iter().for_each(|frame| outside.give(frame, now));
             });
         }
         let next = run.simulation.network().next_event();
-        let until = self.pace.until(run.now(), next);
+        let until = self.clock.until(run.now(), next);
         self.error.is_none().then_some(until)
     }
 
@@ -191,10 +224,11 @@ impl Peer {
         }
         self.looked = Instant::now();
         let ended = |tool: &ToolEnd| tool.ended != Ended::Running;
-        let silent = self.heard.elapsed();
+        let now = self.clock.passed();
+        let silent = now - self.heard;
         match self.over {
-            Some(since) if silent >= SILENCE || since.elapsed() >= LINGER => run.end_soon(),
-            None if run.simulation.tools().iter().all(ended) => self.over = Some(Instant::now()),
+            Some(since) if silent >= SILENCE || now - since >= LINGER => run.end_soon(),
+            None if run.simulation.tools().iter().all(ended) => self.over = Some(now),
             None if silent >= self.wait => {
                 self.error.get_or_insert(self.cable.silence(self.wait));
             }
@@ -208,6 +242,7 @@ impl Peer {
             cable: self.name,
             error: self.error,
             dropped: self.cable.dropped(),
+            stepped: self.clock.stepped(),
             tools: run.simulation.tools(),
         }
     }

@@ -151,7 +151,7 @@ impl Cable {
     fn first(&self) -> Result<(), String> {
         match &self.socket {
             Socket::Unix { peer, .. } if self.frames == 0 => {
-                check_mode(peer, &self.name).map_err(|error| format!("{error:#}"))
+                check_mode(peer, &self.name, "send frames").map_err(|error| format!("{error:#}"))
             }
             _ => Ok(()),
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 mod datagram;
-mod stream;
+pub(super) mod stream;
 mod tap;
 
 /// Bytes of an Ethernet header, which every frame has.
@@ -85,7 +85,7 @@ impl FromStr for Place {
 }
 
 /// Reads an address that nobody outside of this machine reaches. `None`: it is none.
-fn loopback(address: &str, text: &str) -> Option<Result<SocketAddr, String>> {
+pub(super) fn loopback(address: &str, text: &str) -> Option<Result<SocketAddr, String>> {
     let address: SocketAddr = address.parse().ok()?;
     Some(match address.ip().is_loopback() {
         true => Ok(address),
@@ -210,13 +210,13 @@ impl Cable {
     }
 }
 
-/// Refuses the socket of a peer to which anybody may write.
-fn check_mode(path: &Path, name: &str) -> anyhow::Result<()> {
+/// Refuses the socket of a peer to which anybody may write, and so do what `may` says.
+pub(super) fn check_mode(path: &Path, name: &str, may: &str) -> anyhow::Result<()> {
     let mode = std::fs::metadata(path).with_context(|| name.to_owned())?;
     let mode = mode.permissions().mode();
     if mode & 0o002 != 0 {
         bail!(
-            "{name}: its mode is {:o}, so that anybody here may send frames; chmod o-w is right",
+            "{name}: its mode is {:o}, so that anybody here may {may}; chmod o-w is right",
             mode & 0o777
         );
     }

@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use rustix::io::{FdFlags, fcntl_setfd, ioctl_fionbio};
+use rustix::net;
 use xoff_waves::capture::MAX_FRAME_BYTES;
 
 use super::{Came, HEADER_BYTES, TAKES, check_mode, hidden};
@@ -29,14 +31,55 @@ pub enum Place {
 
 /// A socket of either kind.
 #[derive(Debug)]
-enum Stream {
+pub enum Stream {
+    /// In the file system.
     Unix(UnixStream),
+    /// At an address.
     Tcp(TcpStream),
 }
 
 type Halves = (Box<dyn Read + Send>, Box<dyn Write>, Stream);
 
 impl Stream {
+    /// Connects to a socket, at once.
+    ///
+    /// # Errors
+    ///
+    /// [`io::ErrorKind::WouldBlock`]: as many wait there already as may. And those of the system.
+    pub fn connect(place: &Place) -> io::Result<Self> {
+        match place {
+            Place::Unix(path) => {
+                let socket = net::socket(net::AddressFamily::UNIX, net::SocketType::STREAM, None)?;
+                fcntl_setfd(&socket, FdFlags::CLOEXEC)?;
+                ioctl_fionbio(&socket, true)?;
+                net::connect(&socket, &net::SocketAddrUnix::new(path)?)?;
+                ioctl_fionbio(&socket, false)?;
+                Ok(Self::Unix(socket.into()))
+            }
+            Place::Tcp(address) => Ok(Self::Tcp(TcpStream::connect(address)?)),
+        }
+    }
+
+    /// One half to read and one to write, each of which takes so long at most.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system.
+    pub fn within(self, limit: Duration) -> io::Result<(Box<dyn Read + Send>, Box<dyn Write>)> {
+        let (read, write, whole) = self.halves()?;
+        match &whole {
+            Self::Unix(stream) => {
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))?;
+            }
+            Self::Tcp(stream) => {
+                stream.set_read_timeout(Some(limit))?;
+                stream.set_write_timeout(Some(limit))?;
+            }
+        }
+        Ok((read, write))
+    }
+
     /// One half to read, one to write, and the whole.
     fn halves(self) -> io::Result<Halves> {
         Ok(match self {
@@ -112,16 +155,10 @@ impl Cable {
     ///
     /// It is not there, or anybody may write to it.
     pub fn connect(place: &Place, name: &str) -> anyhow::Result<Self> {
-        let stream = match place {
-            Place::Unix(path) => {
-                check_mode(path, name)?;
-                Stream::Unix(UnixStream::connect(path).with_context(|| name.to_owned())?)
-            }
-            Place::Tcp(address) => {
-                Stream::Tcp(TcpStream::connect(address).with_context(|| name.to_owned())?)
-            }
-        };
-        Self::new(stream)
+        if let Place::Unix(path) = place {
+            check_mode(path, name, "send frames")?;
+        }
+        Self::new(Stream::connect(place).with_context(|| name.to_owned())?)
     }
 
     fn new(stream: Stream) -> anyhow::Result<Self> {
