@@ -48,8 +48,10 @@ class Row:
     manager: dict = field(default_factory=dict)  # messages of RDMA CM that the NIC's end has counted, at least
     guest_fails: bool | None = None  # whether the guest's tool fails, if not as `xoff attach`
     guest_says: str = ""  # what the guest has to say
-    limit: int = TOOL_LIMIT  # seconds after which the guest's tool is killed
+    limit: int = TOOL_LIMIT  # seconds after which the guest's tool is killed, of the guest's clock
     pace: str = ""  # if not that of the command line
+    step: str = ""  # how long the guest runs at a time, in step with the simulation
+    again: int | None = None  # how many requests Linux may send again
     cable: str = "stream"  # QEMU's network backend
     run: list = field(default_factory=list)  # of `xoff run`, if the guest is a host of a network
     netem: str = ""  # what the guest's queueing discipline netem does with what the guest sends
@@ -111,7 +113,7 @@ def matrix():
     rows += [Row(f"netem-{name}-linux", "ib_send_bw", "linux", some, netem=netem) for name, netem in netems]
     rows += [Row(f"netem-{name}-nic", "ib_write_bw", "nic", some, netem=netem) for name, netem in netems[:2]]
     rows.append(Row("dgram", "ibv_rc_pingpong", "linux", ["-s", "10000", "-n", "50"], cable="dgram"))
-    rows += network()
+    rows += [*network(), *steps()]
     # One buffer for all that is on its way: the receiver is not ready again and again.
     few = ["-s", "4096", "-n", "50", "-m", "1024", "-r", "1"]
     # Linux takes longer for a window of packets than the NIC waits: it would get them again before it has answered.
@@ -187,6 +189,18 @@ def ping(size):
 TRAFFIC_CLASS = 26 << 2 | 2
 
 
+def steps():
+    """Rows in which the guest's clock goes with the simulation, however slow waves make it: no timer of Linux ends."""
+    one = {"attach": ["--waves"], "step": "50us", "again": 0}
+    yield Row("step-pingpong", "ibv_rc_pingpong", "linux", ["-m", "4096", "-s", "10000", "-n", "3"], **one)
+    # An ACK timeout of 4.096 us * 2^12: 17 ms.
+    short = {"guest_options": ["-u", "12"], **one}
+    yield Row("step-write", "ib_write_bw", "linux", ["-m", "4096", "-s", "8192", "-n", "10"], **short)
+    some = ["-m", "1024", "-s", "8192", "-n", "200", f"--tclass={TRAFFIC_CLASS}", "-t", "4"]
+    sets = ["--set", "hosts.far.tool.name=ib_send_bw"]
+    yield Row("step-network", "ib_send_bw", "linux", some, cable="network", run=sets, step="50us", again=0)
+
+
 def network():
     """Rows with the guest behind two switches: tools/interop/incast.toml."""
     some = ["-s", "8192", "-n", "200", "-m", "1024"]
@@ -231,7 +245,8 @@ class Guest:
     """The machine. QEMU listens at the cable's socket, for one end after the other; or has a socket for datagrams."""
 
     def __init__(self, guest, folder, log, cable):
-        line, link, nic = (folder / f"{name}.sock" for name in ("line", "link", "nic"))
+        line, link, nic, monitor = (folder / f"{name}.sock" for name in ("line", "link", "nic", "qmp"))
+        self.monitor = f"unix:{monitor}"
         if cable == "dgram":
             backend = f"dgram,id=net0,local.type=unix,local.path={link},remote.type=unix,remote.path={nic}"
             self.cable = [f"dgram:{nic},{link}"]
@@ -242,7 +257,8 @@ class Guest:
         off = ",".join(f"{name}=off" for name in OFFLOADS)
         self.process = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg", "-M", "pc,usb=off", "-cpu", "max", "-m", "384", "-smp", "1"]
-            + ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+            + ["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-rtc", "clock=vm"]
+            + ["-qmp", f"{self.monitor},server=on,wait=off"]
             + ["-kernel", str(guest / "vmlinuz"), "-initrd", str(guest / "initramfs.gz")]
             + ["-append", f"console=ttyS0 loglevel=4 panic=-1 mitigations=off ADDRESS={ip}"]
             + ["-serial", f"file:{log}", "-serial", f"unix:{line},server=on,wait=off"]
@@ -284,9 +300,9 @@ class Guest:
     def begin(self, command):
         self.line.sendall(f"{command}\n".encode())
 
-    def end(self):
-        """Waits until the command ends. Returns what it said and its exit code."""
-        said, code = self.until("guest: ended with ", TOOL_LIMIT + END_LIMIT)
+    def end(self, limit):
+        """Waits until the command ends, so many seconds. Returns what it said and its exit code."""
+        said, code = self.until("guest: ended with ", limit)
         return said, int(code)
 
     def stop(self):
@@ -295,19 +311,26 @@ class Guest:
         self.process.wait()
 
 
-def network_command(arguments, row, cable, out):
+def time_of(arguments, row, guest):
+    """How simulated time goes."""
+    if row.step and not arguments.free:
+        return ["--step", row.step, "--qmp", guest.monitor]
+    return ["--pace", row.pace or ("1" if row.step else arguments.pace)]
+
+
+def network_command(arguments, row, guest, out):
     """The command for a row in a network."""
-    place, connect = cable
+    place, connect = guest.cable
     command = [str(arguments.xoff), "run", str(SCENARIO), "--attach", f"linux={place}", connect, "--json"]
-    command += ["--pace", arguments.pace, "--out", str(out), "--pcap", "linux", *row.run]
+    command += ["--out", str(out), "--pcap", "linux", *time_of(arguments, row, guest), *row.run]
     return command + (["--set", "host.nic=model"] if arguments.model else [])
 
 
-def attach_command(arguments, row, cable, out):
-    command = [str(arguments.xoff), "attach", *cable, "--json", "--out", str(out)]
-    command += ["--pace", row.pace or arguments.pace]
+def attach_command(arguments, row, guest, out):
+    command = [str(arguments.xoff), "attach", *guest.cable, "--json", "--out", str(out)]
+    command += time_of(arguments, row, guest)
     command += ["--model"] if arguments.model else []
-    command += ["--waves"] if arguments.waves else []
+    command += ["--waves"] if arguments.waves and "--waves" not in row.attach else []
     command += row.attach + [row.tool] + row.options + row.nic_options
     if row.tool == "rping":
         return command + (["-c", "-a", GUEST_IP] if row.client == "nic" else ["-s"])
@@ -319,7 +342,7 @@ def run(arguments, row, guest):
     out = arguments.out / row.name
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
-    command = (network_command if row.run else attach_command)(arguments, row, guest.cable, out)
+    command = (network_command if row.run else attach_command)(arguments, row, guest, out)
     # A client that finds nobody asks again, and rules that count messages would count those.
     guest_first = row.tool == "rping" and row.client == "nic"
     if guest_first:
@@ -333,7 +356,8 @@ def run(arguments, row, guest):
         time.sleep(0.2)
         guest.begin(guest_command(row))
     try:
-        said, code = guest.end()
+        # In step, the guest's clock goes slower than that on the wall.
+        said, code = guest.end((TOOL_LIMIT + END_LIMIT) * (10 if row.step else 1))
         _, words = end.communicate(timeout=END_LIMIT)
     except subprocess.TimeoutExpired as late:
         end.terminate()
@@ -360,12 +384,29 @@ def summary_of(row, out):
     return {"error": error, **attached["tools"][0]}
 
 
+def sent_again(arguments, row, out):
+    """How many of the guest's requests are in the capture once more: each has a PSN of its own."""
+    capture = str(results(row, out) / "capture.pcapng")
+    command = [str(arguments.xoff), "decode", "--model", "--format", "jsonl", capture]
+    rows = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    seen, again = set(), 0
+    for frame in map(json.loads, rows):
+        # Of RC's opcodes 13 to 18 are answers.
+        if frame.get("src_ip") != (HOST_IP if row.run else GUEST_IP) or frame.get("opcode", 13) in (*range(13, 19), 129):
+            continue
+        request = frame["dest_qp"], frame["psn"]
+        again += request in seen
+        seen.add(request)
+    return again
+
+
 def judge(arguments, row, out, code, guest_code, said, words):
     """What is wrong with a row, and the summary of the NIC's end."""
     try:
         summary = summary_of(row, out)
     except (OSError, ValueError, KeyError):
         return [f"xoff wrote no summary: {words.strip()}"], {}
+    summary["again"] = sent_again(arguments, row, out)
     wrong = []
     if (guest_code != 0) != (row.code != 0 if row.guest_fails is None else row.guest_fails):
         wrong.append(f"the guest's tool ended with {guest_code}")
@@ -391,6 +432,8 @@ def judge(arguments, row, out, code, guest_code, said, words):
             wrong.append(f"RDMA CM: {counted.get(what, 0)} of '{what}', {least} or more is right")
     if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != option(row, "-n"):
         wrong.append(f"{summary['messages']['received']} atomics were performed, not {option(row, '-n')}")
+    if not arguments.free and row.again is not None and summary["again"] > row.again:
+        wrong.append(f"Linux sent {summary['again']} requests again, {row.again} is right")
     checked = subprocess.run(
         [str(arguments.xoff), "check", str(results(row, out) / "capture.pcapng")], capture_output=True, text=True
     )
@@ -420,6 +463,7 @@ def main():
     parser.add_argument("--waves", action="store_true", help="write waves of the RTL")
     # A guest without a processor of its own takes milliseconds to answer, and 67 ms when others build beside it.
     parser.add_argument("--pace", default="0.2", help="simulated seconds a second")
+    parser.add_argument("--free", action="store_true", help="rows in step with the guest free running instead")
     parser.add_argument("rows", nargs="*", metavar="ROW", help="rows to run, by the beginnings of their names")
     arguments = parser.parse_args()
     rows = [row for row in matrix() if not arguments.rows or row.name.startswith(tuple(arguments.rows))]
@@ -443,7 +487,7 @@ def main():
 
 def table(arguments, rows, guest):
     """Runs the rows and prints what came of each. Returns how many failed."""
-    say(("row", "client", "sent", "received", "resent", "lost", "s"), "result")
+    say(("row", "client", "sent", "received", "resent", "again", "lost", "s"), "result")
     failed = 0
     for row in rows:
         began = time.time()
@@ -451,7 +495,7 @@ def table(arguments, rows, guest):
         failed += bool(wrong)
         messages, counters = summary.get("messages", {}), summary.get("counters", {})
         lost = sum(count for why, count in summary.get("dropped", {}).items() if why.startswith("fault"))
-        counts = (messages.get("sent", ""), messages.get("received", ""), counters.get("resent_out", 0), lost)
+        counts = (messages.get("sent", ""), messages.get("received", ""), counters.get("resent_out", 0), summary.get("again", ""), lost)
         verdict = "; ".join(wrong) if wrong else "held" if row.code == 0 else f"held: {row.failed}"
         say((row.name, row.client, *counts, round(time.time() - began)), verdict)
     print()

@@ -18,29 +18,29 @@ use xoff::cli::Cli;
 use crate::common::run;
 
 /// What came of an end: `Ok` or the error's text, and `summary.json`.
-type Came = (Result<Outcome, String>, Value);
+pub type Came = (Result<Outcome, String>, Value);
 
 /// A cable in a folder of its own.
-struct Cable {
+pub struct Cable {
     folder: TempDir,
 }
 
 impl Cable {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         Self { folder }
     }
 
-    fn socket(&self) -> PathBuf {
+    pub fn socket(&self) -> PathBuf {
         self.folder.path().join("link.sock")
     }
 
-    fn results(&self, end: &str) -> PathBuf {
+    pub fn results(&self, end: &str) -> PathBuf {
         self.folder.path().join(end)
     }
 
     /// Starts an end in a thread of its own.
-    fn end(&self, name: &str, arguments: &[&str]) -> JoinHandle<Came> {
+    pub fn end(&self, name: &str, arguments: &[&str]) -> JoinHandle<Came> {
         self.end_at(format!("unix:{}", self.socket().display()), name, arguments)
     }
 
@@ -60,7 +60,7 @@ impl Cable {
     }
 
     /// Waits until somebody listens.
-    fn listened(&self) {
+    pub fn listened(&self) {
         for _ in 0..500 {
             if self.socket().exists() {
                 return;
@@ -71,7 +71,7 @@ impl Cable {
     }
 
     /// An end that listens and one that connects to it, as 192.0.2.1.
-    fn both(&self, server: &[&str], client: &[&str]) -> [Came; 2] {
+    pub fn both(&self, server: &[&str], client: &[&str]) -> [Came; 2] {
         let server = self.end("server", server);
         self.listened();
         let other = [
@@ -86,7 +86,7 @@ impl Cable {
     }
 
     /// Has the rules of the standards judge an end's capture.
-    fn check(&self, end: &str) {
+    pub fn check(&self, end: &str) {
         let capture = self.results(end).join("capture.pcapng");
         let said = run(&["check", capture.to_str().unwrap()], None, false);
         assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
@@ -94,7 +94,7 @@ impl Cable {
 }
 
 #[track_caller]
-fn complete(ends: &[Came], received: [u64; 2]) {
+pub fn complete(ends: &[Came], received: [u64; 2]) {
     for ((outcome, summary), received) in ends.iter().zip(received) {
         assert_eq!(outcome.as_ref(), Ok(&Outcome::Held), "{summary:#}");
         assert_eq!(summary["ended"], "complete");
@@ -439,10 +439,10 @@ fn nobody_else_may_write_to_the_socket() {
 }
 
 /// Linux's place in a scenario.
-const INCAST: &str = "../../tools/interop/incast.toml";
+pub const INCAST: &str = "../../tools/interop/incast.toml";
 
 /// Runs the scenario with model NICs, its attached host at the cable.
-fn network(cable: &Cable, arguments: &[&str]) -> JoinHandle<Came> {
+pub fn network(cable: &Cable, arguments: &[&str]) -> JoinHandle<Came> {
     let place = format!("linux=unix:{}", cable.socket().display());
     let out = cable.results("network");
     let mut words: Vec<String> = ["run", INCAST, "--set", "host.nic=model", "--json", "--pcap"]
@@ -465,8 +465,8 @@ fn network(cable: &Cable, arguments: &[&str]) -> JoinHandle<Came> {
 }
 
 /// The addresses of the scenario's hosts `linux` and `far`.
-const LINUX: [&str; 4] = ["--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1"];
-const FAR: &str = "10.0.0.2";
+pub const LINUX: [&str; 4] = ["--mac", "02:00:00:00:00:01", "--ip", "10.0.0.1"];
+pub const FAR: &str = "10.0.0.2";
 
 #[test]
 fn a_peer_speaks_through_switches_with_an_incast_beside_it() {

@@ -39,6 +39,7 @@
 
 mod answers;
 mod attach;
+mod attach_step;
 mod attach_tap;
 mod calc;
 mod check;
