@@ -64,7 +64,7 @@ def faults(opcodes, what, ways=("in", "out")):
 
 # SENDs and WRITEs; their acknowledgements too; READs and atomics with their answers.
 REQUESTS = (0, 1, 2, 4, 6, 7, 8, 10)
-ACK = 17
+ACK, CNP = 17, 129
 ALL = (*REQUESTS, ACK)
 # Of the service UD: messages of RDMA CM.
 DATAGRAM = 100
@@ -389,10 +389,11 @@ def sent_again(arguments, row, out):
     capture = str(results(row, out) / "capture.pcapng")
     command = [str(arguments.xoff), "decode", "--model", "--format", "jsonl", capture]
     rows = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    guest = HOST_IP if row.run else GUEST_IP
     seen, again = set(), 0
     for frame in map(json.loads, rows):
         # Of RC's opcodes 13 to 18 are answers.
-        if frame.get("src_ip") != (HOST_IP if row.run else GUEST_IP) or frame.get("opcode", 13) in (*range(13, 19), 129):
+        if frame.get("src_ip") != guest or frame.get("opcode", ACK) in (*range(13, 19), CNP):
             continue
         request = frame["dest_qp"], frame["psn"]
         again += request in seen
@@ -495,7 +496,8 @@ def table(arguments, rows, guest):
         failed += bool(wrong)
         messages, counters = summary.get("messages", {}), summary.get("counters", {})
         lost = sum(count for why, count in summary.get("dropped", {}).items() if why.startswith("fault"))
-        counts = (messages.get("sent", ""), messages.get("received", ""), counters.get("resent_out", 0), summary.get("again", ""), lost)
+        resent = counters.get("resent_out", 0), summary.get("again", "")
+        counts = (messages.get("sent", ""), messages.get("received", ""), *resent, lost)
         verdict = "; ".join(wrong) if wrong else "held" if row.code == 0 else f"held: {row.failed}"
         say((row.name, row.client, *counts, round(time.time() - began)), verdict)
     print()

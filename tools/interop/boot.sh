@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Boots the guest that guest.sh made, with its port at a socket at which `xoff attach unix:SOCKET` waits, runs one command
-# in it and prints what it says. ADDRESS and MAC are the port's, if not 192.0.2.1 and 52:54:00:00:00:01. QMP is the path of
-# a socket at which QEMU's monitor is to be, for `xoff attach --step 50us --qmp unix:PATH`.
+# in it and prints what it says. ADDRESS and MAC are the port's, if not 192.0.2.1 and 52:54:00:00:00:01. QMP is the path
+# of a socket at which QEMU's monitor is to be, for `xoff attach --step 50us --qmp unix:PATH`.
 #
 #   tools/interop/boot.sh FOLDER SOCKET COMMAND…
 set -euo pipefail
