@@ -84,10 +84,14 @@ fn a_peer_goes_in_step() {
     stepped(&asked.join().unwrap(), &server);
     assert_eq!(client["stepped"], Value::Null);
     // Simulated time is the guest's, but for a step that was not simulated to its end.
-    let time = |value: &Value| -> xoff_sim::time::Duration { value.as_str().unwrap().parse().unwrap() };
+    let time =
+        |value: &Value| -> xoff_sim::time::Duration { value.as_str().unwrap().parse().unwrap() };
     let [guest, longest] = ["guest", "longest"].map(|key| time(&server["stepped"][key]));
     let simulated = time(&server["duration"]);
-    assert!(simulated <= guest && guest <= simulated + longest, "{simulated}, {guest}, {longest}");
+    assert!(
+        simulated <= guest && guest <= simulated + longest,
+        "{simulated}, {guest}, {longest}"
+    );
     cable.check("server");
 }
 
@@ -103,7 +107,12 @@ fn a_host_of_a_network_goes_in_step() {
     let client = [&["--model", "--connect"], &LINUX[..], &tool].concat();
     let client = cable.end("client", &client);
     let (outcome, summary) = network.join().unwrap();
-    assert_eq!(outcome.as_ref(), Ok(&Outcome::Held), "{:#}", summary["attached"]);
+    assert_eq!(
+        outcome.as_ref(),
+        Ok(&Outcome::Held),
+        "{:#}",
+        summary["attached"]
+    );
     let (outcome, _) = client.join().unwrap();
     assert_eq!(outcome, Ok(Outcome::Held));
     stepped(&asked.join().unwrap(), &summary["attached"]);
@@ -154,7 +163,10 @@ fn an_interrupted_end_leaves_the_guest_running() {
     let asked = monitor(&socket, usize::MAX);
     let path = |name: &str| cable.results(name).display().to_string();
     let mut end = Command::new(crate::PROGRAM)
-        .args(["attach", &format!("dgram:{},{}", path("a.sock"), path("b.sock"))])
+        .args([
+            "attach",
+            &format!("dgram:{},{}", path("a.sock"), path("b.sock")),
+        ])
         .args(["--model", "--step", "100us", "--out", &path("end")])
         .args(["--qmp", &format!("unix:{}", socket.display())])
         .arg("ibv_rc_pingpong")
@@ -175,7 +187,10 @@ fn an_interrupted_end_leaves_the_guest_running() {
 fn what_does_not_go_with_steps_is_refused() {
     let refused = |words: &[&str], said: &str| {
         let tools = [&[][..], &["ibv_rc_pingpong"]];
-        for (begin, tool) in [["run", INCAST], ["attach", "unix:x.sock"]].iter().zip(tools) {
+        for (begin, tool) in [["run", INCAST], ["attach", "unix:x.sock"]]
+            .iter()
+            .zip(tools)
+        {
             let attach = ["--attach", "linux=unix:x.sock"];
             let attach = if begin[0] == "run" { &attach[..] } else { &[] };
             let words = [&begin[..], attach, words, tool].concat();
@@ -200,8 +215,19 @@ fn steps_that_cannot_be_are_refused() {
         ("1s", "from 10 us to 100 ms is right"),
         ("50", "'50'"),
     ] {
-        let words = ["xoff", "attach", "unix:x.sock", "--qmp", "unix:q", "--step", step, "ibv_rc_pingpong"];
-        let wrong = xoff::cli::Cli::try_parse_from(words).unwrap_err().to_string();
+        let words = [
+            "xoff",
+            "attach",
+            "unix:x.sock",
+            "--qmp",
+            "unix:q",
+            "--step",
+            step,
+            "ibv_rc_pingpong",
+        ];
+        let wrong = xoff::cli::Cli::try_parse_from(words)
+            .unwrap_err()
+            .to_string();
         assert!(wrong.contains(said), "{wrong}");
     }
 }

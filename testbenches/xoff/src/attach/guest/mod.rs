@@ -115,9 +115,8 @@ impl Guest {
         let most = Duration::from_ps(most.saturating_mul(PS_PER_NS));
         let said = self.monitor.answer::<Human>()?;
         let read = self.timer_of(&said)?;
-        let told = self.ran_by_events();
-        let passed = self.timer.passed(read, most);
-        let passed = passed.or(told).unwrap_or(most).min(most);
+        let about = self.ran_by_events().unwrap_or(most).min(most);
+        let passed = self.timer.passed(read, about).unwrap_or(about);
         self.steps.ran(passed);
         self.time += passed;
         self.count += 1;
