@@ -130,7 +130,7 @@ fn a_machine_that_goes_ends_it_in_order() {
     let peer = UnixStream::connect(cable.socket()).unwrap();
     let (outcome, summary) = end.join().unwrap();
     let error = outcome.unwrap_err();
-    assert!(error.contains("stop: QEMU closed it"), "{error}");
+    assert!(error.contains("QEMU closed it"), "{error}");
     assert_eq!(summary["error"], error);
     assert_eq!(summary["stepped"]["steps"], 19);
     assert_eq!(asked.join().unwrap().last().unwrap(), "stop");

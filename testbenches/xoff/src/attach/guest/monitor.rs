@@ -19,6 +19,7 @@ use crate::interruption::interrupted;
 const MAX_LINE_BYTES: u64 = 1 << 20;
 /// How often it is looked whether somebody listens.
 const LOOK: Wall = Wall::from_millis(20);
+const CLOSED: &str = "QEMU closed it";
 const EXPECTED: &str =
     "unix:PATH or tcp:127.0.0.1:PORT, as in QEMU's -qmp unix:PATH,server=on,wait=off";
 
@@ -201,8 +202,19 @@ impl Monitor {
     pub fn send<C: Command>(&mut self, command: &C) -> anyhow::Result<()> {
         let mut line = serde_json::to_vec(&Execute::<&C, Never>::from(command))?;
         line.push(b'\n');
-        let sent = self.write.write_all(&line);
-        sent.map_err(|error| self.gone(C::NAME, &error.to_string()))
+        let Err(error) = self.write.write_all(&line) else {
+            return Ok(());
+        };
+        if error.kind() != std::io::ErrorKind::BrokenPipe {
+            return Err(self.gone(C::NAME, &error.to_string()));
+        }
+        // Why may be among what it said before.
+        while let Ok(true) = read_line(&mut self.read, &mut self.line) {
+            if let Ok(event) = serde_json::from_slice(&self.line) {
+                self.take(event);
+            }
+        }
+        Err(self.gone(C::NAME, CLOSED))
     }
 
     /// Reads the answer to a command.
@@ -214,7 +226,7 @@ impl Monitor {
         loop {
             match read_line(&mut self.read, &mut self.line) {
                 Ok(true) => {}
-                Ok(false) => return Err(self.gone(C::NAME, "QEMU closed it")),
+                Ok(false) => return Err(self.gone(C::NAME, CLOSED)),
                 Err(error) if late(&error) => {
                     return Err(self.gone(C::NAME, "no answer; does QEMU still run?"));
                 }
@@ -227,12 +239,16 @@ impl Monitor {
                     .result()
                     .map_err(|why| self.gone(C::NAME, &format!("QEMU refuses it: {}", why.desc)));
             }
-            let event: Event = self.parsed(C::NAME)?;
-            if event.name != "STOP" && event.name != "RESUME" {
-                self.last = Some(event.clone());
-            }
-            self.events.push(event);
+            let event = self.parsed(C::NAME)?;
+            self.take(event);
         }
+    }
+
+    fn take(&mut self, event: Event) {
+        if event.name != "STOP" && event.name != "RESUME" {
+            self.last = Some(event.clone());
+        }
+        self.events.push(event);
     }
 
     /// The line that was read.

@@ -277,7 +277,7 @@ fn a_guest_that_goes_says_why() {
     let mut guest = qemu.guest(Duration::from_us(100)).unwrap();
     assert!(guest.step().is_ok() && guest.step().is_ok());
     let error = guest.step().unwrap_err().to_string();
-    assert!(error.contains("stop: QEMU closed it"), "{error}");
+    assert!(error.contains("QEMU closed it"), "{error}");
     let reason = r#"its last event was SHUTDOWN {"guest":true,"reason":"guest-shutdown"}"#;
     assert!(error.contains(reason), "{error}");
 }
