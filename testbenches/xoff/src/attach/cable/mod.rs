@@ -64,7 +64,7 @@ impl FromStr for Place {
         Ok(Self(match (kind, two()) {
             ("unix", _) if !place.is_empty() => Kind::Stream(stream::Place::Unix(place.into())),
             ("tcp", _) => {
-                let address = loopback(place, text).ok_or_else(expected)??;
+                let address = loopback(place, text, "send frames").ok_or_else(expected)??;
                 Kind::Stream(stream::Place::Tcp(address))
             }
             ("dgram", Some((own, peer))) => Kind::Datagram(datagram::Place::Unix {
@@ -72,7 +72,8 @@ impl FromStr for Place {
                 peer: peer.into(),
             }),
             ("udp", Some((own, peer))) => {
-                let [own, peer] = [own, peer].map(|end| loopback(end, text).ok_or_else(expected));
+                let [own, peer] =
+                    [own, peer].map(|end| loopback(end, text, "send frames").ok_or_else(expected));
                 Kind::Datagram(datagram::Place::Udp {
                     own: own??,
                     peer: peer??,
@@ -84,13 +85,13 @@ impl FromStr for Place {
     }
 }
 
-/// Reads an address that nobody outside of this machine reaches. `None`: it is none.
-pub(super) fn loopback(address: &str, text: &str) -> Option<Result<SocketAddr, String>> {
+/// Reads an address that nobody outside of this machine reaches, who could do what `may` says. `None`: it is none.
+pub(super) fn loopback(address: &str, text: &str, may: &str) -> Option<Result<SocketAddr, String>> {
     let address: SocketAddr = address.parse().ok()?;
     Some(match address.ip().is_loopback() {
         true => Ok(address),
         false => Err(format!(
-            "'{text}': anybody who reaches this address could send frames; 127.0.0.1 or [::1] is right"
+            "'{text}': anybody who reaches this address could {may}; 127.0.0.1 or [::1] is right"
         )),
     })
 }

@@ -19,6 +19,8 @@ use crate::interruption::interrupted;
 const MAX_LINE_BYTES: u64 = 1 << 20;
 /// How often it is looked whether somebody listens.
 const LOOK: Wall = Wall::from_millis(20);
+/// What may be done by a monitor.
+const MAY: &str = "stop the guest, and do all else that a monitor may";
 const CLOSED: &str = "QEMU closed it";
 const EXPECTED: &str =
     "unix:PATH or tcp:127.0.0.1:PORT, as in QEMU's -qmp unix:PATH,server=on,wait=off";
@@ -107,7 +109,9 @@ impl FromStr for Place {
             // Of QEMU's option, whose end is the server.
             (_, place) if place.contains(',') => return Err(expected()),
             ("unix", path) if !path.is_empty() => stream::Place::Unix(path.into()),
-            ("tcp", address) => stream::Place::Tcp(loopback(address, text).ok_or_else(expected)??),
+            ("tcp", address) => {
+                stream::Place::Tcp(loopback(address, text, MAY).ok_or_else(expected)??)
+            }
             _ => return Err(expected()),
         }))
     }
@@ -288,11 +292,7 @@ fn reach(place: &Place, name: &str, wait: Wall) -> anyhow::Result<Option<stream:
         if let stream::Place::Unix(path) = &place.0
             && path.exists()
         {
-            check_mode(
-                path,
-                name,
-                "stop the guest, and all else that a monitor may",
-            )?;
+            check_mode(path, name, MAY)?;
         }
         let error = match stream::Stream::connect(&place.0) {
             Ok(stream) => return Ok(Some(stream)),
