@@ -63,8 +63,12 @@ fn stepped(asked: &Asked, summary: &Value) {
     assert_eq!(asked.last().unwrap(), "cont", "the guest is left running");
     let steps = summary["stepped"]["steps"].as_u64().unwrap();
     let conts = asked.iter().filter(|it| *it == "cont").count() as u64;
-    assert!(steps > 100, "{steps}");
+    assert!(steps > 10, "{steps}");
     assert_eq!(conts, steps + 1);
+}
+
+fn time(value: &Value) -> xoff_sim::time::Duration {
+    value.as_str().unwrap().parse().unwrap()
 }
 
 #[test]
@@ -84,8 +88,6 @@ fn a_peer_goes_in_step() {
     stepped(&asked.join().unwrap(), &server);
     assert_eq!(client["stepped"], Value::Null);
     // Simulated time is the guest's, but for a step that was not simulated to its end.
-    let time =
-        |value: &Value| -> xoff_sim::time::Duration { value.as_str().unwrap().parse().unwrap() };
     let [guest, longest] = ["guest", "longest"].map(|key| time(&server["stepped"][key]));
     let simulated = time(&server["duration"]);
     assert!(
@@ -150,9 +152,9 @@ fn silence_is_of_the_guests_time() {
     let (outcome, summary) = end.join().unwrap();
     let error = outcome.unwrap_err();
     assert!(error.contains("no frame of the peer in 1 s"), "{error}");
-    let asked = asked.join().unwrap();
-    stepped(&asked, &summary);
-    assert!(asked.len() > 2500, "1000 steps, each of three commands");
+    stepped(&asked.join().unwrap(), &summary);
+    let second = xoff_sim::time::Duration::from_s(1);
+    assert!(time(&summary["stepped"]["guest"]) >= second, "{summary:#}");
     drop(peer);
 }
 
