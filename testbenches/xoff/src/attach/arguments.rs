@@ -60,7 +60,7 @@ Examples:
   # as the client of rping -s in the machine
   xoff attach unix:link.sock rping -c -a 192.0.2.1 -C 10
   # the machine's clock goes no faster than the simulation; of QEMU's options -qmp unix:qmp.sock,server=on,wait=off
-  xoff attach unix:link.sock --step 50us --qmp unix:qmp.sock --waves ibv_rc_pingpong -m 4096
+  xoff attach unix:link.sock --step 50us --qmp unix:qmp.sock ibv_rc_pingpong
   # one frame of the peer in nine lost, and the rules of the standards
   xoff attach unix:link.sock --fault-in 'any, chance 1/9: drop' ibv_rc_pingpong
   xoff check out/attach/capture.pcapng
