@@ -62,7 +62,7 @@ pub(crate) enum Clock {
     /// That of a guest.
     Guest {
         /// The guest, which stands still.
-        guest: Guest,
+        guest: Box<Guest>,
         /// The simulated time at which its clock began.
         began: Option<Time>,
     },
@@ -80,9 +80,10 @@ impl Clock {
                 pace: Pace::new(*pace),
                 since: Instant::now(),
             }),
-            ClockOptions::Step(options) => {
-                Guest::stop(options, wait)?.map(|guest| Self::Guest { guest, began: None })
-            }
+            ClockOptions::Step(options) => Guest::stop(options, wait)?.map(|guest| Self::Guest {
+                guest: Box::new(guest),
+                began: None,
+            }),
         })
     }
 
