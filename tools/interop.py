@@ -389,6 +389,8 @@ def sent_again(arguments, row, out):
     capture = str(results(row, out) / "capture.pcapng")
     command = [str(arguments.xoff), "decode", "--model", "--format", "jsonl", capture]
     rows = subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+    if not rows:
+        raise ValueError(f"{' '.join(command)}: no rows")
     guest = HOST_IP if row.run else GUEST_IP
     seen, again = set(), 0
     for frame in map(json.loads, rows):
@@ -407,8 +409,11 @@ def judge(arguments, row, out, code, guest_code, said, words):
         summary = summary_of(row, out)
     except (OSError, ValueError, KeyError):
         return [f"xoff wrote no summary: {words.strip()}"], {}
-    summary["again"] = sent_again(arguments, row, out)
     wrong = []
+    try:
+        summary["again"] = sent_again(arguments, row, out)
+    except ValueError as error:
+        wrong.append(str(error))
     if (guest_code != 0) != (row.code != 0 if row.guest_fails is None else row.guest_fails):
         wrong.append(f"the guest's tool ended with {guest_code}")
     if code != row.code:
@@ -433,7 +438,7 @@ def judge(arguments, row, out, code, guest_code, said, words):
             wrong.append(f"RDMA CM: {counted.get(what, 0)} of '{what}', {least} or more is right")
     if row.name.startswith("fetch-add") and not wrong and summary["messages"]["received"] != option(row, "-n"):
         wrong.append(f"{summary['messages']['received']} atomics were performed, not {option(row, '-n')}")
-    if not arguments.free and row.again is not None and summary["again"] > row.again:
+    if not arguments.free and row.again is not None and summary.get("again", 0) > row.again:
         wrong.append(f"Linux sent {summary['again']} requests again, {row.again} is right")
     checked = subprocess.run(
         [str(arguments.xoff), "check", str(results(row, out) / "capture.pcapng")], capture_output=True, text=True

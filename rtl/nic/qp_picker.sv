@@ -19,7 +19,7 @@ module qp_picker #(
     input logic rst_i,
 
     input  logic [   Qps-1:0] request_i,
-    input  logic [   Qps-1:0] waits_i,    // no QP beside `request_i`, or QPs that do not request just now
+    input  logic [   Qps-1:0] waits_i,    // for which a round is, too, though they do not request just now
     output logic              valid_o,
     output logic [QpBits-1:0] qp_o,
     input  logic              ready_i,

@@ -455,7 +455,6 @@ module transmit_slots
       .data_o         (info_o)
   );
 
-
   always_ff @(posedge clk_i) begin
     if (fill) {filled_slot_q, filled_class_q} <= {granted_slot, granted_class};
   end

@@ -53,17 +53,24 @@ fn what_is_not_acknowledged_is_left_out_when_repeated() {
     log.breaks("requests.order");
 }
 
-#[test]
-fn what_is_acknowledged_is_left_out_when_repeated() {
+/// A WRITE of so many packets, which arrive and are written. The first one is repeated at the timeout, and then the
+/// first two are acknowledged.
+fn acknowledged_late(packets: u64) -> Log {
     let mut log = Log::new();
-    log.post(0, Operation::Write, 700);
-    for number in 0..3 {
+    log.post(0, Operation::Write, packets as u32 * MTU - 10);
+    for number in 0..packets {
         log.ask(0, number);
         log.write(0, number);
     }
     log.wait(TIMEOUT);
     log.lose(0, 0);
     log.ack(0, 1);
+    log
+}
+
+#[test]
+fn what_is_acknowledged_is_left_out_when_repeated() {
+    let mut log = acknowledged_late(3);
     log.lose(0, 2);
     log.ack(0, 2);
     log.complete_send(0, 0, Status::Success);
@@ -73,15 +80,7 @@ fn what_is_acknowledged_is_left_out_when_repeated() {
 /// A packet is sent again although it is acknowledged by then, and a new one so long behind it. That one is repeated
 /// when the ACK timeout has passed since the first of the two.
 fn behind_a_stale_copy(gap: Ps) -> Log {
-    let mut log = Log::new();
-    log.post(0, Operation::Write, 500);
-    for number in 0..2 {
-        log.ask(0, number);
-        log.write(0, number);
-    }
-    log.wait(TIMEOUT);
-    log.lose(0, 0);
-    log.ack(0, 1);
+    let mut log = acknowledged_late(2);
     log.complete_send(0, 0, Status::Success);
     log.lose(0, 1);
     log.post(0, Operation::Write, 10);

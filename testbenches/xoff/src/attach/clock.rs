@@ -10,6 +10,17 @@ use super::pace::{Pace, SLICE};
 
 const PS_PER_NS: u64 = 1_000;
 
+/// A simulated duration as one on the wall, whose unit is the nanosecond.
+pub(super) fn on_wall(simulated: Duration) -> Wall {
+    Wall::from_nanos(simulated.as_ps() / PS_PER_NS)
+}
+
+/// A duration on the wall as a simulated one: the longest, of one that is too long.
+pub(super) fn simulated(wall: Wall) -> Duration {
+    let ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
+    Duration::from_ps(ns.saturating_mul(PS_PER_NS))
+}
+
 /// How simulated time goes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ClockOptions {
@@ -122,7 +133,7 @@ impl Clock {
     pub fn passed(&self) -> Wall {
         match self {
             Self::Wall { since, .. } => since.elapsed(),
-            Self::Guest { guest, .. } => Wall::from_nanos(guest.time().as_ps() / PS_PER_NS),
+            Self::Guest { guest, .. } => on_wall(guest.time()),
         }
     }
 

@@ -73,13 +73,13 @@ pub fn run(
     set_waves(arguments, &mut attached)?;
     let mut recording = Recording::create(&out.join("capture.pcapng"))?;
     let started = Instant::now();
-    let mut seen = Beside::default();
+    let mut beside = Beside::default();
     let ended = attach(
         arguments,
         &clock,
         &mut attached,
         &mut recording,
-        &mut seen,
+        &mut beside,
         streams,
     );
     recording.close()?;
@@ -87,7 +87,7 @@ pub fn run(
         rtl.close_waves()?;
     }
     let mut report = attached.report();
-    report.dropped.extend(seen.dropped);
+    report.dropped.extend(beside.dropped);
     let refused = match &report.ended {
         Ended::Refused(why) => Some(why.clone()),
         _ => None,
@@ -95,7 +95,7 @@ pub fn run(
     let error = (ended.as_ref().err().map(|error| format!("{error:#}"))).or(refused);
     let summary = Summary {
         report,
-        stepped: seen.stepped,
+        stepped: beside.stepped,
         error,
         wall_s: started.elapsed().as_secs_f64(),
     };

@@ -4,6 +4,8 @@ use std::time::{Duration as Wall, Instant};
 
 use xoff_sim::time::{Duration, Time};
 
+use super::clock::{on_wall, simulated};
+
 /// How far the simulation runs before it is looked again for frames.
 pub(super) const SLICE: Duration = Duration::from_us(20);
 /// How far simulated time may be behind and still catch up. What is more was too much for the simulation: time stood
@@ -12,7 +14,6 @@ const BEHIND: Duration = Duration::from_ms(5);
 /// The shortest and the longest wait for a frame.
 const SHORT: Wall = Wall::from_micros(50);
 const LONG: Wall = Wall::from_millis(50);
-const PS_PER_NS: u64 = 1_000;
 
 /// The clock on the wall, as the simulation follows it.
 pub(crate) struct Pace {
@@ -35,10 +36,8 @@ impl Pace {
 
     fn look(&mut self) {
         let now = Instant::now();
-        let passed = (now - self.last).mul_f64(self.pace).as_nanos();
+        self.owed += simulated((now - self.last).mul_f64(self.pace));
         self.last = now;
-        let passed = u64::try_from(passed).unwrap_or(u64::MAX);
-        self.owed += Duration::from_ps(passed.saturating_mul(PS_PER_NS));
     }
 
     /// How long may be waited for a frame of the peer, in a simulation that is at `now` and does something next at
@@ -46,7 +45,7 @@ impl Pace {
     pub fn pause(&self, now: Time, next: Option<Time>) -> Wall {
         let idle = next.map(|at| at.saturating_since(now));
         let idle = idle.map_or(LONG, |it| {
-            Wall::from_nanos(it.saturating_sub(self.owed).as_ps() / PS_PER_NS).div_f64(self.pace)
+            on_wall(it.saturating_sub(self.owed)).div_f64(self.pace)
         });
         idle.clamp(SHORT, LONG)
     }

@@ -16,7 +16,7 @@ use xoff_sim::time::Time;
 use super::causes::Causes;
 use super::events::{Event, Foreign, Head};
 use super::faults::{Faults, pause};
-use super::ledger::{Ledger, Source};
+use super::ledger::Ledger;
 use super::outside::Outside;
 use super::pair::{PERIOD, Pair, READ_AND_ATOMIC, STEP_MAX};
 use super::sent::{Right, Sent};
@@ -495,10 +495,7 @@ impl Bench {
         if kind.returns() {
             let landing = setup.key(Shared::Landing, qp, own);
             let place = (setup.landing_base(qp), landing);
-            let source = Source {
-                key: setup.key(Shared::Source, qp, peers),
-                ..setup.source_of(qp)
-            };
+            let source = setup.source_of(qp, peers);
             let work = match kind.is_atomic() {
                 true => ledger.post_atomic(kind, signaled, place, source),
                 false => ledger.post_read(length, signaled, place, source),

@@ -275,9 +275,6 @@ impl Part for Event {
     fn simpler(&self) -> Vec<Self> {
         let mut simpler = *self;
         match &mut simpler {
-            Event::Post { foreign, .. } if *foreign != Foreign::Nothing => {
-                *foreign = Foreign::Nothing;
-            }
             Event::Wait(cycles) if *cycles > 0 => *cycles /= 2,
             Event::Post { length, .. } | Event::PostAll { length, .. } if *length > 0 => {
                 *length /= 2;
@@ -289,9 +286,15 @@ impl Part for Event {
             }
             Event::Stall { cycles, .. } if *cycles > 0 => *cycles /= 2,
             Event::Pause { quanta, .. } if *quanta > 0 => *quanta /= 2,
-            _ => return vec![],
+            _ => {}
         }
-        vec![simpler]
+        let mut own = *self;
+        if let Event::Post { foreign, .. } = &mut own {
+            *foreign = Foreign::Nothing;
+        }
+        let mut all = vec![own, simpler];
+        all.retain(|it| it != self);
+        all
     }
 
     fn valid(&self) -> Result<(), String> {

@@ -288,9 +288,25 @@ impl Setup<'_> {
             .map_or(REGION, |mut draw| draw.bits() >> MEMORY_BITS << MEMORY_BITS)
     }
 
+    /// Where memory of all QPs begins, on both sides.
+    fn begin(self, what: Shared) -> u64 {
+        self.memory()
+            ^ match what {
+                Shared::Landing => LANDING,
+                Shared::Source => SOURCE,
+                Shared::Sent => SENT,
+                Shared::Memory => 0,
+            }
+    }
+
+    /// Where a QP's part of it begins, by its index in the NICs.
+    fn part(self, what: Shared, index: u16) -> u64 {
+        self.begin(what) + (u64::from(index) << QP_BITS)
+    }
+
     /// Where the memory of a QP begins, by its index in the NICs.
     pub fn base(self, index: u16) -> u64 {
-        self.memory() + (u64::from(index) << QP_BITS)
+        self.part(Shared::Memory, index)
     }
 
     /// The index in the NICs of the QP to whose memory an address belongs.
@@ -301,7 +317,7 @@ impl Setup<'_> {
 
     /// Where the data of a QP's READs goes, by its index in the NICs.
     pub fn landing_base(self, index: u16) -> u64 {
-        (self.memory() ^ LANDING) + (u64::from(index) << QP_BITS)
+        self.part(Shared::Landing, index)
     }
 
     /// The index in the NICs of the QP to whose READs an address belongs.
@@ -327,14 +343,8 @@ impl Setup<'_> {
 
     /// Index and settings of a region of a protection domain.
     fn shared(self, what: Shared, domain: u16) -> (u16, Region) {
-        let beside = match what {
-            Shared::Landing => LANDING,
-            Shared::Source => SOURCE,
-            Shared::Sent => SENT,
-            Shared::Memory => 0,
-        };
         let region = Region {
-            base: self.memory() ^ beside,
+            base: self.begin(what),
             length: 1 << MEMORY_BITS,
             tag: 0x71 + what as u8,
             pd: self.pd(domain),
@@ -379,28 +389,27 @@ impl Setup<'_> {
 
     /// Where the messages of a QP are sent from, by its index in the NICs, and with which key.
     pub fn sent_from(self, index: u16) -> (u64, u32) {
-        let base = self.memory() ^ SENT;
-        let va = base + (u64::from(index) << QP_BITS);
+        let va = self.part(Shared::Sent, index);
         (va, self.key(Shared::Sent, index, false))
     }
 
     /// What a side sends of a QP, by its index in the NICs: its messages, and the answers to its peer's READs. First
     /// address and bytes of each.
     pub fn read_of(self, index: u16) -> [(u64, u64); 2] {
-        let source = self.source_of(index);
+        let source = self.source_of(index, false);
         [
             (self.sent_from(index).0, 1 << QP_BITS),
             (source.va, source.bytes),
         ]
     }
 
-    /// Where the bytes of a QP's READs come from, by its index in the NICs.
-    pub fn source_of(self, index: u16) -> Source {
-        let base = self.memory() ^ SOURCE;
+    /// Where the bytes of a QP's READs come from, by its index in the NICs; `foreign`: with the key of another protection
+    /// domain.
+    pub fn source_of(self, index: u16, foreign: bool) -> Source {
         Source {
-            va: base + (u64::from(index) << QP_BITS),
+            va: self.part(Shared::Source, index),
             bytes: 1 << QP_BITS,
-            key: self.key(Shared::Source, index, false),
+            key: self.key(Shared::Source, index, foreign),
         }
     }
 

@@ -21,12 +21,12 @@ pub use monitor::Place;
 use monitor::{Cont, Human, Monitor, QueryStatus, Stop};
 use steps::{Steps, Timer};
 
+use super::clock::simulated;
+
 /// How long QEMU may take to answer.
 const PATIENCE: Wall = Wall::from_secs(10);
 /// Reads the ACPI power management timer, where SeaBIOS puts it on QEMU's machines pc and q35.
 const READ_TIMER: Human = Human { line: "i /w 0x608" };
-const PS_PER_NS: u64 = 1_000;
-const NS_PER_US: u64 = 1_000;
 
 /// How a guest is stepped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,9 +110,7 @@ impl Guest {
         self.monitor.send(&READ_TIMER)?;
         self.monitor.answer::<Stop>()?;
         // It cannot have run for longer.
-        let most = before.elapsed().as_nanos();
-        let most = u64::try_from(most).unwrap_or(u64::MAX);
-        let most = Duration::from_ps(most.saturating_mul(PS_PER_NS));
+        let most = simulated(before.elapsed());
         let said = self.monitor.answer::<Human>()?;
         let read = self.timer_of(&said)?;
         let about = self.ran_by_events().unwrap_or(most).min(most);
@@ -134,8 +132,7 @@ impl Guest {
                 "STOP" => {
                     if let Some(since) = since.take() {
                         let us = u64::try_from(event.us().saturating_sub(since)).unwrap_or(0);
-                        *ran.get_or_insert(Duration::ZERO) +=
-                            Duration::from_ps(us.saturating_mul(NS_PER_US * PS_PER_NS));
+                        *ran.get_or_insert(Duration::ZERO) += simulated(Wall::from_micros(us));
                     }
                 }
                 _ => {}

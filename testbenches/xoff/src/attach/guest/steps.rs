@@ -4,7 +4,7 @@ use std::time::Duration as Wall;
 
 use xoff_sim::time::Duration;
 
-const PS_PER_NS: u64 = 1_000;
+use crate::attach::clock::on_wall;
 
 /// How long the steps of a guest are. It runs longer than it is let, for as long as `stop` takes; what it ran too long,
 /// its next step is shorter, so that the steps have their length in the mean.
@@ -27,7 +27,7 @@ impl Steps {
 
     /// How long the guest is to be let run next, on the wall.
     pub fn next(&self) -> Wall {
-        Wall::from_nanos(self.step.saturating_sub(self.ahead).as_ps() / PS_PER_NS)
+        on_wall(self.step.saturating_sub(self.ahead))
     }
 
     /// It ran so long, of its own time.

@@ -14,10 +14,11 @@ use xoff_sim::time::{Duration, Time};
 
 use super::*;
 use crate::attach::Clock;
+use crate::attach::clock::on_wall;
 
 const GREETING: &str = r#"{"QMP": {"version": {}, "capabilities": []}}"#;
-/// Longer than no answer of a thread takes, and shorter than QEMU has.
-const PATIENT: Wall = Wall::from_millis(300);
+/// How long a monitor is waited for at which nobody listens, or that says nothing.
+const BRIEF: Wall = Wall::from_millis(300);
 
 /// What a played guest does otherwise.
 #[derive(Clone, Copy, Default)]
@@ -81,7 +82,7 @@ impl Qemu {
     }
 
     fn guest(&self, step: Duration) -> anyhow::Result<Guest> {
-        let guest = Guest::stop_patiently(&self.options(step), PATIENT, PATIENT)?;
+        let guest = Guest::stop(&self.options(step), BRIEF)?;
         Ok(guest.expect("nobody interrupts it"))
     }
 
@@ -170,17 +171,14 @@ fn serve(stream: &UnixStream, play: Play, played: &Mutex<Played>) {
 
 /// Nanoseconds by which two times differ.
 fn apart(guest: Wall, simulated: Duration) -> u64 {
-    let simulated = Wall::from_nanos(simulated.as_ps() / PS_PER_NS);
+    let simulated = on_wall(simulated);
     guest.abs_diff(simulated).as_nanos() as u64
 }
 
 /// Steps a guest in turn with a simulation that takes long, and returns how far the clocks were apart at most, and what
 /// the longest step was.
 fn in_turn(qemu: &Qemu, step: Duration) -> (u64, u64) {
-    let clock = Clock::start(
-        &super::super::ClockOptions::Step(qemu.options(step)),
-        PATIENT,
-    );
+    let clock = Clock::start(&super::super::ClockOptions::Step(qemu.options(step)), BRIEF);
     let mut clock = clock.unwrap().unwrap();
     let start = Time::ZERO + Duration::from_ms(3);
     let (first, mut now, mut most) = (qemu.time(), start, 0);
@@ -200,17 +198,14 @@ fn in_turn(qemu: &Qemu, step: Duration) -> (u64, u64) {
             now = until;
         }
         // Each step ends with both at the same time, but for what the timer cannot tell.
-        assert_eq!(
-            Wall::from_nanos(now.saturating_since(start).as_ps() / PS_PER_NS),
-            clock.passed()
-        );
+        assert_eq!(on_wall(now.saturating_since(start)), clock.passed());
     }
     let guest = qemu.time() - first;
     most = most.max(apart(guest, now.saturating_since(start)));
     let stepped = clock.stepped().unwrap();
     assert_eq!(stepped.steps, 50);
     assert_eq!(now.saturating_since(start), stepped.guest);
-    (most, stepped.longest.as_ps() / PS_PER_NS)
+    (most, on_wall(stepped.longest).as_nanos() as u64)
 }
 
 #[test]
@@ -262,7 +257,7 @@ fn without_a_timer_events_tell_the_time() {
         guest.step().unwrap();
     }
     let (time, told) = (qemu.time() - first, guest.time());
-    let told = Wall::from_nanos(told.as_ps() / PS_PER_NS);
+    let told = on_wall(told);
     // Events tell microseconds.
     let apart = told.abs_diff(time);
     assert!(apart <= Wall::from_micros(200), "{told:?}, {time:?}");
@@ -307,8 +302,14 @@ fn a_guest_that_cannot_go_on_is_refused_and_one_that_waits_is_not() {
 /// The error of a monitor whose socket is in a folder.
 #[track_caller]
 fn refused(folder: &Path, said: &[&str]) {
+    refused_within(PATIENCE, folder, said);
+}
+
+/// The same, where each answer may take so long.
+#[track_caller]
+fn refused_within(patience: Wall, folder: &Path, said: &[&str]) {
     let options = options(folder, Duration::from_ms(1));
-    let guest = Guest::stop_patiently(&options, PATIENT, PATIENT);
+    let guest = Guest::stop_patiently(&options, BRIEF, patience);
     let error = format!("{:#}", guest.err().expect("it is refused"));
     for said in said {
         assert!(error.contains(said), "{error}");
@@ -336,7 +337,8 @@ fn sockets_that_are_no_monitor_are_refused() {
     );
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).unwrap();
     // A monitor that another program has takes connections and says nothing.
-    refused(
+    refused_within(
+        BRIEF,
         folder.path(),
         &[
             "no greeting in 0.3 s",
