@@ -12,7 +12,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         .link("a", "s", Length::from_m(2))
         .link("b", "s", Length::from_m(300))
         .flow(FlowSettings::new("hello", "a", "b").messages(10, ByteCount::new(10_000)));
-    let mut simulation = xoff_cosim::simulation(&scenario)?;
+    let mut simulation = xoff_cosim::simulation(&scenario.checked()?)?;
     simulation.run_until(Time::from_us(100))?;
     assert!(simulation.finished());
     let host = simulation.station("a").endpoint().expect("a is a host");

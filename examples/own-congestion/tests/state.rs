@@ -23,9 +23,9 @@ fn endpoints() -> Endpoints {
 fn a_checkpoint_has_its_state() {
     let scenario = scenario(800);
     let end = Time::ZERO + scenario.duration;
-    let mut whole = Simulation::with(&scenario, &endpoints()).unwrap();
+    let mut whole = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     whole.run_until(end).unwrap();
-    let mut first = Simulation::with(&scenario, &endpoints()).unwrap();
+    let mut first = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     first.run_until(Time::from_us(300)).unwrap();
     let saved = first.save().unwrap();
     let mut second = Simulation::restore(&saved, &endpoints()).unwrap();
@@ -43,7 +43,7 @@ fn it_is_swift_that_keeps_the_queue_short() {
         let mut scenario = scenario(3_000);
         scenario.host.congestion = congestion.map(Into::into);
         scenario.host.congestion_parameters.clear();
-        let mut simulation = Simulation::with(&scenario, &endpoints()).unwrap();
+        let mut simulation = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         let mut ends = 0.0_f64;
         for us in (10..=3_000).step_by(10) {

@@ -42,7 +42,7 @@ fn scenario(bytes: u64) -> Scenario {
 
 /// Runs until all messages are acknowledged, and checks that each came whole and right, once.
 fn delivered(scenario: &Scenario) -> Simulation {
-    let mut simulation = Simulation::with(scenario, &endpoints()).unwrap();
+    let mut simulation = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     simulation
         .run_until(Time::ZERO + scenario.duration)
         .unwrap();
@@ -98,7 +98,7 @@ fn a_peer_that_never_answers_is_reported() {
     let mut scenario = scenario(100);
     scenario.links[0].faults = vec!["any: drop".parse().unwrap()];
     scenario.flows[0].retries = 2;
-    let mut simulation = Simulation::with(&scenario, &endpoints()).unwrap();
+    let mut simulation = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     simulation
         .run_until(Time::ZERO + scenario.duration)
         .unwrap();
@@ -116,13 +116,13 @@ fn a_run_with_capture_and_report() {
         capture: Some((vec![(NodeId(0), PortId(0))], capture.clone())),
         ..RunOptions::new(endpoints())
     };
-    let report = execute::run(&scenario(1000), &options).unwrap();
+    let report = execute::run(&scenario(1000).checked().unwrap(), &options).unwrap();
     // 8 bytes every 6.4 ns are less than 40 Gb/s.
     assert!(report.html().contains("axis0"));
     std::fs::write(folder.join("report.html"), report.html()).unwrap();
     // 20 requests and 20 answers of some 70 bytes and more.
     assert!(std::fs::metadata(&capture).unwrap().len() > 20_000);
-    let again = execute::run(&scenario(1000), &options).unwrap();
+    let again = execute::run(&scenario(1000).checked().unwrap(), &options).unwrap();
     assert_eq!(report.summary.digest, again.summary.digest);
     std::fs::remove_dir_all(&folder).unwrap();
 }
@@ -131,7 +131,7 @@ fn a_run_with_capture_and_report() {
 fn a_run_goes_on_from_a_checkpoint() {
     let scenario = scenario(500);
     let at = |us| Time::from_us(us);
-    let mut whole = Simulation::with(&scenario, &endpoints()).unwrap();
+    let mut whole = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     whole.run_until(at(50)).unwrap();
     let saved = whole.save().unwrap();
     whole.run_until(at(300)).unwrap();
@@ -152,7 +152,7 @@ fn what_the_nic_cannot_carry_is_refused() {
     let refused = |change: &dyn Fn(&mut Scenario)| {
         let mut scenario = scenario(1000);
         change(&mut scenario);
-        Simulation::with(&scenario, &endpoints())
+        Simulation::with(&scenario.checked().unwrap(), &endpoints())
             .unwrap_err()
             .to_string()
     };
@@ -182,6 +182,6 @@ fn what_the_nic_cannot_carry_is_refused() {
         let found = refused(change);
         assert!(found.contains(why), "{found}");
     }
-    let slow = Simulation::with(&scenario(1000), &endpoints()).unwrap();
+    let slow = Simulation::with(&scenario(1000).checked().unwrap(), &endpoints()).unwrap();
     assert!(slow.notes()[0].contains("8 bytes every 6.4 ns"));
 }

@@ -8,7 +8,7 @@
 pub mod network;
 pub mod units;
 
-use xoff_network::scenario::Scenario;
+use xoff_network::scenario::Checked;
 use xoff_network::{Endpoints, Simulation, SimulationError};
 
 /// The endpoints of a program that has this repository's RTL NIC: model NICs too.
@@ -24,6 +24,6 @@ pub fn endpoints() -> Endpoints {
 /// # Errors
 ///
 /// As [`Simulation::with`].
-pub fn simulation(scenario: &Scenario) -> Result<Simulation, SimulationError> {
+pub fn simulation(scenario: &Checked) -> Result<Simulation, SimulationError> {
     Simulation::with(scenario, &endpoints())
 }

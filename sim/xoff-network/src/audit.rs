@@ -142,7 +142,7 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Looks at a scenario's network as it is now. The scenario is [expanded](Scenario::expanded).
+    /// Looks at a scenario's network as it is now. The scenario is written out.
     pub fn new(simulation: &Simulation, scenario: &Scenario, wanted: Audit) -> Self {
         let mut hosts = BTreeMap::new();
         for entry in &scenario.hosts {

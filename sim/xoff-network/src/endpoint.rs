@@ -1001,8 +1001,10 @@ mod tests {
     #[test]
     fn kinds_that_a_program_does_not_have_are_named() {
         let said = |nic: NicKind| {
-            let error = Simulation::new(&pair(nic.clone())).unwrap_err().to_string();
-            let checked = Simulation::check(&pair(nic), &Endpoints::default());
+            let error = Simulation::new(&pair(nic.clone()).checked().unwrap())
+                .unwrap_err()
+                .to_string();
+            let checked = Simulation::check(&pair(nic).checked().unwrap(), &Endpoints::default());
             assert_eq!(checked.unwrap_err().to_string(), error);
             error
         };
@@ -1021,7 +1023,7 @@ mod tests {
     fn a_kind_of_ones_own_runs_and_is_restored() {
         let endpoints = Endpoints::default().with("mine", model());
         let scenario = pair(NicKind::Custom("mine".into()));
-        let mut whole = Simulation::with(&scenario, &endpoints).unwrap();
+        let mut whole = Simulation::with(&scenario.checked().unwrap(), &endpoints).unwrap();
         let saved = whole.save().unwrap();
         let end = Time::ZERO + scenario.duration;
         whole.run_until(end).unwrap();

@@ -46,7 +46,7 @@ pub struct Paths<'a> {
 }
 
 impl<'a> Paths<'a> {
-    /// The paths of an expanded scenario.
+    /// The paths of a scenario written out.
     pub fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
         let entries = scenario.hosts.iter();
         let hosts = entries.flat_map(|entry| plan.hosts_of(scenario, entry));

@@ -3,10 +3,10 @@
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::link::{FaultInjector, FirstPsn, RuleCounters};
 
-use crate::plan::{CHECKED, Plan};
+use crate::plan::Plan;
 use crate::results::{Fault, Injection};
 use crate::scenario::check::Issue;
-use crate::scenario::{Scenario, Towards};
+use crate::scenario::{Checked, Scenario, Towards};
 use crate::{Simulation, SimulationError, Station};
 
 impl Simulation {
@@ -55,7 +55,7 @@ impl Simulation {
     }
 
     /// Returns every fault rule of the simulated scenario, in its order, and what each has done.
-    pub fn faults(&self, scenario: &Scenario) -> Vec<Fault> {
+    pub fn faults(&self, scenario: &Checked) -> Vec<Fault> {
         let mut uses = Vec::new();
         let mut add = |place: String, injectors: Vec<&FaultInjector>, rules: usize| {
             for number in 0..rules {
@@ -77,8 +77,6 @@ impl Simulation {
             }
         };
         let plan = Plan::new(scenario);
-        let whole = scenario.expanded().expect(CHECKED);
-        let scenario = &*whole;
         for (number, entry) in scenario.links.iter().enumerate() {
             let sides = [
                 ("faults", &entry.faults),
@@ -119,8 +117,6 @@ impl Simulation {
     /// Returns every wire into which the simulated scenario injects frames, and what happened to those frames.
     pub fn injections(&self, scenario: &Scenario) -> Vec<Injection> {
         let mut uses: Vec<Injection> = Vec::new();
-        let whole = scenario.expanded().expect(CHECKED);
-        let scenario = &*whole;
         for entry in &scenario.inject {
             let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;
             for host in scenario.injected_hosts(entry) {

@@ -28,16 +28,14 @@ use crate::scenario::check::QPS;
 use crate::scenario::host::{Dcqcn, NicKind};
 use crate::scenario::switch::{Classify, Curve, Watched};
 use crate::scenario::{
-    Connection, FlowSettings, HostSettings, IpVersion, RouteEntry, Scenario, SwitchSettings,
+    Checked, Connection, FlowSettings, HostSettings, IpVersion, RouteEntry, Scenario,
+    SwitchSettings,
 };
 
 /// By how many bytes the header of IPv6 is longer: 40 (RFC 8200 §3) instead of 20.
 pub(super) const IPV6_MORE_BYTES: u64 = (Ipv6Repr::LEN - Ipv4Repr::LEN) as u64;
 /// Fill at which a NIC pauses its peer, unless the scenario says otherwise or the buffer is too small.
 const XOFF_DEFAULT: ByteCount = ByteCount::new(32 << 10);
-
-/// Why a topology can be expanded.
-pub(crate) const CHECKED: &str = "the scenario has passed its check";
 
 /// Names, numbers and cables of a scenario's network.
 #[derive(Debug, Clone)]
@@ -73,11 +71,8 @@ impl Plan {
         self.ports.iter().enumerate().flat_map(of_node).collect()
     }
 
-    /// Creates the plan of a scenario that has passed its check. Entries of links are those of the
-    /// [expanded](Scenario::expanded) scenario.
-    pub fn new(scenario: &Scenario) -> Self {
-        let whole = scenario.expanded().expect(CHECKED);
-        let scenario = &*whole;
+    /// Creates the plan of a scenario. Entries of links are those of the scenario written out.
+    pub fn new(scenario: &Checked) -> Self {
         let hosts: Vec<String> = scenario
             .hosts
             .iter()
@@ -140,7 +135,7 @@ impl Plan {
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
-    /// The hosts of an entry of the [expanded](Scenario::expanded) scenario: name, number, and settings with the rate
+    /// The hosts of an entry of the scenario written out: name, number, and settings with the rate
     /// of the host's own port.
     pub fn hosts_of(
         &self,
@@ -165,7 +160,7 @@ impl Plan {
         self.lines[node.0 as usize][usize::from(port.0)].0
     }
 
-    /// The index of the entry that the link of a port comes from, in the list of the expanded scenario.
+    /// The index of the entry that the link of a port comes from, in the list of the scenario written out.
     ///
     /// Panics when the node has no such port.
     pub fn entry(&self, node: NodeId, port: PortId) -> usize {
@@ -446,7 +441,7 @@ impl Plan {
         Ok(())
     }
 
-    /// The settings of the switch of this name in an expanded scenario, given its [`routes`](Self::routes).
+    /// The settings of the switch of this name in a scenario written out, given its [`routes`](Self::routes).
     pub fn switch(
         &self,
         scenario: &Scenario,

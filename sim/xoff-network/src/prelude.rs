@@ -9,7 +9,7 @@
 //!     .link("a", "b", Length::from_m(2))
 //!     .flow(FlowSettings::new("f", "a", "b").messages(10, ByteCount::new(10_000)));
 //! scenario.host.nic = NicKind::Model;
-//! let mut simulation = Simulation::new(&scenario)?;
+//! let mut simulation = Simulation::new(&scenario.checked()?)?;
 //! simulation.run_until(Time::from_us(100))?;
 //! assert!(simulation.now() >= Time::from_us(100));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

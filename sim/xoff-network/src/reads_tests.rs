@@ -4,7 +4,7 @@ use xoff_sim::nic_registers as reg;
 use xoff_sim::time::{ByteCount, Duration};
 
 use crate::scenario::{FlowSettings, NicKind, Operation, Recovery, Scenario};
-use crate::testing::{self, ran};
+use crate::testing::{self, ran, refusal};
 use crate::{Endpoints, FlowEnds, Simulation};
 
 /// Two hosts with model NICs at a switch, which has these fault rules.
@@ -167,9 +167,7 @@ fn what_does_not_fit_is_said() {
         let settings = flow(Operation::FetchAdd, ByteCount::new(8), Some(1));
         let mut scenario = pair(settings, Duration::from_us(10), &[]);
         change(&mut scenario);
-        Simulation::check(&scenario, &Endpoints::default())
-            .unwrap_err()
-            .to_string()
+        refusal(&scenario, &Endpoints::default())
     };
     assert_eq!(
         why(&|it| it.flows[0].message = ByteCount::new(9)),

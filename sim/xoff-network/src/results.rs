@@ -14,7 +14,7 @@ use crate::metrics::jobs::rounds;
 use crate::metrics::{dropped, lost_on_links, nic_cycles};
 use crate::onboarding::{Gatekeeper, Stage};
 use crate::policy::{SlowLoop, Steered};
-use crate::scenario::Scenario;
+use crate::scenario::Checked;
 use crate::watch::{ServerWatch, Servers};
 use crate::{Run, Simulation};
 
@@ -147,7 +147,7 @@ impl Summary {
     /// # Errors
     ///
     /// An expectation is of a metric that does not exist.
-    pub fn of(run: &mut Run, scenario: &Scenario) -> Result<Self, UnknownMetric> {
+    pub fn of(run: &mut Run, scenario: &Checked) -> Result<Self, UnknownMetric> {
         let interrupted = !run.has_ended();
         run.recorder.sample(&mut run.simulation);
         let metrics = run.recorder.metrics(&run.simulation);

@@ -10,7 +10,7 @@ use crate::metrics::Recorder;
 use crate::onboarding::Gatekeeper;
 use crate::parts::{Look, Way};
 use crate::policy::SlowLoop;
-use crate::scenario::Scenario;
+use crate::scenario::Checked;
 use crate::watch::ServerWatch;
 use crate::{Endpoints, Simulation, SimulationError};
 
@@ -76,7 +76,7 @@ impl Run {
     /// # Errors
     ///
     /// The scenario is inconsistent, or a host cannot be created.
-    pub fn new(scenario: &Scenario, endpoints: &Endpoints) -> Result<Self, SimulationError> {
+    pub fn new(scenario: &Checked, endpoints: &Endpoints) -> Result<Self, SimulationError> {
         let mut simulation = Simulation::with(scenario, endpoints)?;
         let (series, nodes) = (simulation.series().len(), simulation.names().len());
         let (sampling, window) = (
@@ -88,17 +88,14 @@ impl Run {
         let mut recorder =
             Recorder::with(&simulation, scenario.detect).watching(&simulation, scenario.watch);
         if scenario.audit.is_some() {
-            recorder = recorder.auditing(&simulation, &*scenario.expanded()?);
+            recorder = recorder.auditing(&simulation, scenario);
         }
         if let Some(onboarding) = &scenario.onboarding {
             recorder.onboard(&mut simulation, onboarding.clone());
         }
         let slow_loop = match scenario.policy {
             None => None,
-            Some(_) => {
-                let whole = scenario.expanded()?;
-                SlowLoop::new(&whole, endpoints, &simulation, &mut recorder)?
-            }
+            Some(_) => SlowLoop::new(scenario, endpoints, &simulation, &mut recorder)?,
         };
         Ok(Self {
             slow_loop,

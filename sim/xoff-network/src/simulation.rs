@@ -33,7 +33,8 @@ use crate::policy::SlowLoop;
 use crate::results::ToolEnd;
 use crate::scenario::check::{Issue, Issues, QPS};
 use crate::scenario::{
-    self, Connection, Gate, Job, LinkEntry, NicKind, Recovery, Scenario, Series, SwitchSettings,
+    self, Checked, Connection, Gate, Job, LinkEntry, NicKind, Recovery, Scenario, Series,
+    SwitchSettings,
 };
 use crate::station::Station;
 
@@ -241,7 +242,7 @@ impl Simulation {
     /// # Errors
     ///
     /// The part of the scenario that does not fit, or an RTL NIC that cannot be created.
-    pub fn new(scenario: &Scenario) -> Result<Self, SimulationError> {
+    pub fn new(scenario: &Checked) -> Result<Self, SimulationError> {
         Self::with(scenario, &Endpoints::default())
     }
 
@@ -253,10 +254,7 @@ impl Simulation {
     /// # Errors
     ///
     /// As [`new`](Self::new); also a NIC that is not in `endpoints`, or a flow that such a NIC cannot carry.
-    pub fn with(scenario: &Scenario, endpoints: &Endpoints) -> Result<Self, SimulationError> {
-        scenario.check()?;
-        let whole = scenario.expanded()?;
-        let scenario = &*whole;
+    pub fn with(scenario: &Checked, endpoints: &Endpoints) -> Result<Self, SimulationError> {
         let plan = Plan::new(scenario);
         let routes = plan.routes(scenario);
         let converged = Converged::new(scenario, &plan);
@@ -447,10 +445,7 @@ impl Simulation {
     /// # Errors
     ///
     /// As [`with`](Self::with).
-    pub fn check(scenario: &Scenario, endpoints: &Endpoints) -> Result<(), SimulationError> {
-        scenario.check()?;
-        let whole = scenario.expanded()?;
-        let scenario = &*whole;
+    pub fn check(scenario: &Checked, endpoints: &Endpoints) -> Result<(), SimulationError> {
         for entry in &scenario.hosts {
             let settings = scenario.settings_of(entry);
             endpoints.of(&entry.name, &settings)?;

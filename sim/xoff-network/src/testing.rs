@@ -12,9 +12,20 @@ pub fn ran(scenario: &Scenario) -> Simulation {
 
 /// The same with these kinds of endpoints.
 pub fn ran_with(scenario: &Scenario, endpoints: &Endpoints) -> Simulation {
-    let mut simulation = Simulation::with(scenario, endpoints).unwrap();
+    let mut simulation = Simulation::with(&scenario.checked().unwrap(), endpoints).unwrap();
     to_the_end(&mut simulation, scenario);
     simulation
+}
+
+/// Why a scenario is refused, or the network that it describes, with these kinds of endpoints.
+pub fn refusal(scenario: &Scenario, endpoints: &Endpoints) -> String {
+    match scenario.checked() {
+        Err(issues) => issues.to_string(),
+        Ok(scenario) => {
+            let refused = Simulation::check(&scenario, endpoints).unwrap_err();
+            refused.to_string()
+        }
+    }
 }
 
 /// Runs to the end of the scenario.

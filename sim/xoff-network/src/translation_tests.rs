@@ -120,7 +120,7 @@ impl Case {
 
     fn run(self) -> Run {
         let scenario = self.scenario();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         let [begin, end] = [1, 3].map(Time::from_ms);
         simulation.run_until(begin).unwrap();
         let mut recorder = Recorder::new(&simulation);
@@ -324,7 +324,7 @@ fn a_flow_has_a_page_size_of_its_own() {
             let flow = flow("large", Some(2 * MIB), 4 * MIB);
             scenario = scenario.flow(flow.messages(1_000, ByteCount::new(4_096)));
         }
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         recorder.begin(&simulation);
         simulation.run_until(Time::from_ms(2)).unwrap();
@@ -350,14 +350,14 @@ fn one_seed_one_result() {
     let end = Time::ZERO + scenario.duration;
     let digest = |threads: usize| -> Digest {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         simulation.network_mut().set_parallel_from(0);
         (pool.unwrap().install(|| simulation.run_until(end))).unwrap();
         simulation.digest()
     };
     let whole = digest(1);
     assert_eq!(whole, digest(3));
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     for us in [37, 150, 151] {
         simulation.run_until(Time::from_us(us)).unwrap();
         let saved = simulation.save().unwrap();

@@ -2,11 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use thiserror::Error;
+use toml::de::{DeTable, Deserializer};
 use toml::{Table, Value};
 use xoff_network::scenario::check::{Issue, Issues};
 use xoff_network::scenario::variant::BASE;
-use xoff_network::scenario::{Scenario, VERSION, Variant};
+use xoff_network::scenario::{Checked, Scenario, VERSION, Variant};
 
 use crate::{ns3_files, text_file};
 
@@ -225,48 +227,34 @@ impl Source {
         })
     }
 
-    /// Parses the scenario, applies the settings, and checks the result.
+    /// Reads the scenario with these settings and the files that it names, and checks it.
     ///
     /// # Errors
     ///
     /// Returns the first line or setting that is wrong, or all keys and lines of files that are, and what would be
     /// right.
-    pub fn read(&self, settings: &[Setting]) -> Result<Scenario, ScenarioError> {
-        let parse = |problem: String| ScenarioError::Parse {
-            origin: self.origin.clone(),
-            problem,
-        };
-        let unreadable = |error: toml::de::Error| parse(with_nearest(error.to_string().trim_end()));
-        let mut table: Table = toml::from_str(&self.text).map_err(unreadable)?;
-        // Checked before the keys, because another version may have other keys.
-        check_version(&table).map_err(parse)?;
-        let mut scenario: Scenario = toml::from_str(&self.text).map_err(unreadable)?;
-        if scenario.variant != BASE {
-            scenario = with_variant(&mut table, &scenario).map_err(parse)?;
-        }
+    pub fn read(&self, settings: &[Setting]) -> Result<Checked, ScenarioError> {
+        let (table, mut scenario) = self.parse()?;
         if !settings.is_empty() {
-            for setting in settings {
-                let set = |problem: String| ScenarioError::Set {
-                    setting: format!("{}={}", setting.key, setting.value),
+            scenario = with_settings(&table, settings).map_err(|problem| {
+                // The first setting with which it is wrong.
+                let applied = |number: usize| with_settings(&table, &settings[..number]).err();
+                let first = (1..settings.len()).find_map(|number| Some((number, applied(number)?)));
+                let (number, problem) = first.unwrap_or((settings.len(), problem));
+                let Setting { key, value } = &settings[number - 1];
+                ScenarioError::Set {
+                    setting: format!("{key}={value}"),
                     problem,
-                };
-                put(&mut table, &setting.key, value(&setting.value)).map_err(set)?;
-                // Settings are applied one by one, so that the message names the one that is wrong.
-                scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-                    let path = error.path().to_string();
-                    let problem = with_nearest(error.into_inner().message());
-                    set(format!("{path}: {problem}"))
-                })?;
-                if setting.key == "variant" && scenario.variant != BASE {
-                    scenario = with_variant(&mut table, &scenario).map_err(set)?;
                 }
-            }
+            })?;
         }
         if scenario.name.is_empty() {
             scenario.name.clone_from(&self.name);
         }
         ns3_files::read(&mut scenario, &self.folder);
-        let mut found = scenario.check().err().map_or(Vec::new(), |found| found.0);
+        let captures = read_captures(&mut scenario, &self.folder);
+        let checked = scenario.checked();
+        let mut found = checked.as_ref().err().cloned().unwrap_or_default().0;
         if !table.contains_key("flows") && scenario.pingmesh.is_none() && scenario.inject.is_empty()
         {
             found.push(Issue {
@@ -276,25 +264,72 @@ impl Source {
                         .into(),
             });
         }
-        for (place, entry) in scenario.inject.iter_mut().enumerate() {
-            match captured(entry, &self.folder) {
-                Ok(frames) => entry.frames = Some(frames),
-                Err((key, problem)) => {
-                    let place = format!("inject.{place}.{key}");
-                    found.push(Issue {
-                        key: place,
-                        message: problem,
-                    });
-                }
-            }
-        }
-        match found.is_empty() {
-            true => Ok(scenario),
-            false => Err(ScenarioError::Issues {
+        found.extend(captures.err().unwrap_or_default().0);
+        match checked {
+            Ok(checked) if found.is_empty() => Ok(checked),
+            _ => Err(ScenarioError::Issues {
                 origin: self.origin.clone(),
                 issues: Issues(found),
             }),
         }
+    }
+
+    /// Parses the text: as it is, for settings, and as a scenario, both with the variant that it names.
+    fn parse(&self) -> Result<(Table, Scenario), ScenarioError> {
+        let parse = |problem: String| ScenarioError::Parse {
+            origin: self.origin.clone(),
+            problem,
+        };
+        let unreadable = |mut error: toml::de::Error| {
+            error.set_input(Some(&self.text));
+            parse(with_nearest(error.to_string().trim_end()))
+        };
+        let document = DeTable::parse(&self.text).map_err(unreadable)?;
+        let mut table =
+            Table::deserialize(Deserializer::from(document.clone())).map_err(unreadable)?;
+        // Checked before the keys, because another version may have other keys.
+        check_version(&table).map_err(parse)?;
+        let scenario = Scenario::deserialize(Deserializer::from(document)).map_err(unreadable)?;
+        let scenario = with_variant(&mut table, scenario).map_err(parse)?;
+        Ok((table, scenario))
+    }
+}
+
+/// The scenario of a table with these settings, one after the other: behind a variant come those of the variant.
+fn with_settings(table: &Table, settings: &[Setting]) -> Result<Scenario, String> {
+    let mut table = table.clone();
+    for Setting { key, value: text } in settings {
+        put(&mut table, key, value(text))?;
+        if key == "variant" {
+            let scenario = deserialized(&table)?;
+            with_variant(&mut table, scenario)?;
+        }
+    }
+    deserialized(&table)
+}
+
+fn deserialized(table: &Table) -> Result<Scenario, String> {
+    serde_path_to_error::deserialize(table.clone()).map_err(|error| {
+        let path = error.path().to_string();
+        format!("{path}: {}", with_nearest(error.into_inner().message()))
+    })
+}
+
+/// Reads the captures whose frames are injected. Relative paths start at `folder`.
+fn read_captures(scenario: &mut Scenario, folder: &Path) -> Result<(), Issues> {
+    let mut found = Vec::new();
+    for (place, entry) in scenario.inject.iter_mut().enumerate() {
+        match captured(entry, folder) {
+            Ok(frames) => entry.frames = Some(frames),
+            Err((key, message)) => found.push(Issue {
+                key: format!("inject.{place}.{key}"),
+                message,
+            }),
+        }
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Issues(found)),
     }
 }
 
@@ -330,11 +365,14 @@ fn value(text: &str) -> Value {
 }
 
 /// Applies the variant that a scenario names: its settings, title and expectations.
-fn with_variant(table: &mut Table, scenario: &Scenario) -> Result<Scenario, String> {
+fn with_variant(table: &mut Table, scenario: Scenario) -> Result<Scenario, String> {
     let name = &scenario.variant;
+    if name == BASE {
+        return Ok(scenario);
+    }
     let Some(Variant { title, set, expect }) = scenario.variants.get(name) else {
         // The check of the scenario says which variants there are.
-        return Ok(scenario.clone());
+        return Ok(scenario);
     };
     let place = |key: &str, problem: String| format!("variants.{name}.{key}: {problem}");
     for (key, value) in set {

@@ -63,7 +63,7 @@ pub fn show(arguments: &ShowArgs, streams: &mut Streams) -> anyhow::Result<Outco
         streams.out.write_all(source.text.as_bytes())?;
         return Ok(Outcome::Held);
     }
-    let settings = toml::to_string_pretty(&scenario)
+    let settings = toml::to_string_pretty(scenario.written())
         .with_context(|| format!("{}: cannot be written as TOML", source.origin))?;
     write!(streams.out, "# {} with", source.origin)?;
     for setting in &arguments.set {

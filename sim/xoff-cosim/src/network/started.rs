@@ -13,7 +13,7 @@ fn us(time: u64) -> Time {
 fn simulation(text: &str, nic: &str) -> Simulation {
     let text = format!("{text}\n[host]\nnic = \"{nic}\"\n");
     let scenario: Scenario = toml::from_str(&text).unwrap();
-    crate::simulation(&scenario).unwrap()
+    crate::simulation(&scenario.checked().unwrap()).unwrap()
 }
 
 /// IBTA volume 1, 9.7.5: a message that finds no receive buffer is answered with an RNR NAK. Software posts buffers

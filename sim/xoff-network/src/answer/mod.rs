@@ -17,7 +17,7 @@ use xoff_sim::kernel::NodeId;
 
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::results::{Drop, Finding, FindingKind};
-use crate::scenario::{Scenario, SwitchSettings};
+use crate::scenario::{Checked, SwitchSettings};
 use crate::words::{count, gbps};
 use crate::{Run, Simulation};
 
@@ -91,7 +91,7 @@ impl Broken {
 struct Seen<'a> {
     simulation: &'a Simulation,
     recorder: &'a Recorder,
-    scenario: &'a Scenario,
+    scenario: &'a Checked,
     metrics: &'a crate::metrics::Metrics,
     findings: &'a [Finding],
     drops: &'a [Drop],
@@ -200,7 +200,7 @@ impl Answer {
     /// The answer of a run that was measured until now.
     pub fn of(
         run: &Run,
-        scenario: &Scenario,
+        scenario: &Checked,
         metrics: &crate::metrics::Metrics,
         (findings, drops): (&[Finding], &[Drop]),
     ) -> Self {

@@ -46,7 +46,7 @@ fn scenario() -> Scenario {
 }
 
 fn findings(scenario: &Scenario) -> Vec<(String, u64)> {
-    let mut run = Run::new(scenario, &Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
     while !run.has_ended() {
         run.step(&mut []).unwrap();
     }
@@ -173,7 +173,7 @@ fn what_does_not_fit_is_refused() {
     audit.host.lossless = Some(vec![8]);
     audit.switch.xoff = Some(Limit::Alpha { num: 1, den: 0 });
     assert_eq!(
-        scenario.check().unwrap_err().to_string(),
+        scenario.checked().unwrap_err().to_string(),
         "audit.host.lossless: 8: 0 to 7\naudit.switch.xoff: den must not be 0"
     );
 }

@@ -52,7 +52,7 @@ fn flow(name: &str, from: &str, to: &str) -> FlowSettings {
 
 /// Pins routes: at a switch, what is for a host goes to one neighbour.
 fn pin(simulation: &mut Simulation, scenario: &Scenario, pins: &[(&str, &str, &str)]) {
-    let plan = Plan::new(scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     let mut configs = plan.routes(scenario);
     for (switch, to, next) in pins {
         let [at, to, next] = [switch, to, next].map(|name| simulation.node(name).unwrap());
@@ -113,7 +113,7 @@ fn ring(third: bool, duration: Duration) -> (Scenario, Simulation) {
     if third {
         scenario = scenario.flow(flow("three", "ib", "ic"));
     }
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let pins = [
         ("sa", "hd", "sb"),
         ("sb", "hd", "sc"),
@@ -286,7 +286,7 @@ fn racks(duration: Duration) -> (Scenario, Simulation) {
         .flow(flow("sick", "a", "h"))
         .flow(flow("beside", "b", "r"))
         .flow(flow("apart", "c", "d"));
-    let simulation = Simulation::new(&scenario).unwrap();
+    let simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     (scenario, simulation)
 }
 
@@ -399,7 +399,7 @@ fn an_incast_is_no_finding() {
     for from in ["a", "b", "c", "d"] {
         scenario = scenario.flow(flow(from, from, "r"));
     }
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let (recorder, metrics) = run(&mut simulation, &scenario, Duration::from_us(15));
     assert_eq!(texts(&recorder, &simulation), [""; 0]);
     // All four senders, and the links on the way from the other rack.
@@ -460,7 +460,7 @@ fn the_victim_flow_of_dcqcn() {
     ] {
         scenario = scenario.flow(flow(name, from, to));
     }
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let (recorder, metrics) = run(&mut simulation, &scenario, Duration::from_us(15));
     let victims = recorder.detector().victims();
     let names = victims

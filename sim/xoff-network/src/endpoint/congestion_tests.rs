@@ -129,7 +129,7 @@ fn a_rate_is_the_limiters() {
 fn it_goes_on_from_a_checkpoint() {
     let scenario = scenario(&[("mbps", 10_000.0)]);
     let whole = ran(&scenario);
-    let mut first = Simulation::with(&scenario, &endpoints()).unwrap();
+    let mut first = Simulation::with(&scenario.checked().unwrap(), &endpoints()).unwrap();
     first.run_until(Time::from_us(60)).unwrap();
     let saved = first.save().unwrap();
     let mut second = Simulation::restore(&saved, &endpoints()).unwrap();
@@ -146,10 +146,10 @@ fn it_goes_on_from_a_checkpoint() {
 #[test]
 fn what_does_not_fit_is_named() {
     let said = |scenario: &Scenario, endpoints: &Endpoints| {
-        let error = Simulation::with(scenario, endpoints)
+        let error = Simulation::with(&scenario.checked().unwrap(), endpoints)
             .unwrap_err()
             .to_string();
-        let checked = Simulation::check(scenario, endpoints).unwrap_err();
+        let checked = Simulation::check(&scenario.checked().unwrap(), endpoints).unwrap_err();
         assert_eq!(checked.to_string(), error);
         error
     };

@@ -13,8 +13,8 @@ use xoff_sim::wire::PRIORITIES;
 use super::jobs;
 use super::key::{Metric, Quantile, Quantity, Scope, Subject};
 use crate::detect::Detector;
-use crate::plan::{CHECKED, Plan, bits_per_second};
-use crate::scenario::{Job, Scenario, Series};
+use crate::plan::{Plan, bits_per_second};
+use crate::scenario::{Checked, Job, Series};
 use crate::{Endpoint, Simulation, Station};
 
 /// Values of metrics. A value that is undefined, such as the latency when no message completed, is NaN.
@@ -104,15 +104,14 @@ pub fn lost_on_links(
     })
 }
 
-/// The names of all metrics of a scenario that has passed its check. Does not build the network.
-pub fn names(scenario: &Scenario) -> BTreeSet<Metric> {
-    let whole = scenario.expanded().expect(CHECKED);
-    let plan = Plan::new(&whole);
-    let (flows, series) = whole.connections();
-    let (_, jobs) = whole.gates(&flows);
+/// The names of all metrics of a scenario. Does not build the network.
+pub fn names(scenario: &Checked) -> BTreeSet<Metric> {
+    let plan = Plan::new(scenario);
+    let (flows, series) = scenario.connections();
+    let (_, jobs) = scenario.gates(&flows);
     names_of(
         &plan,
-        [&whole.tcp_hosts(), &whole.translating_hosts()],
+        [&scenario.tcp_hosts(), &scenario.translating_hosts()],
         &series,
         &jobs,
     )

@@ -22,7 +22,7 @@
 //!     .link("a", "b", Length::from_m(2))
 //!     .flow(FlowSettings::new("bulk", "a", "b"));
 //! scenario.host.nic = NicKind::Model;
-//! let mut simulation = Simulation::new(&scenario)?;
+//! let mut simulation = Simulation::new(&scenario.checked()?)?;
 //! let mut recorder = Recorder::new(&simulation);
 //! simulation.run_until(Time::ZERO + scenario.duration)?;
 //! let metrics = recorder.metrics(&simulation);

@@ -230,7 +230,7 @@ impl Recorder {
         self
     }
 
-    /// Audits the configuration of an [expanded](crate::scenario::Scenario::expanded) scenario from now on, at every
+    /// Audits the configuration of a scenario written out from now on, at every
     /// sample.
     #[must_use]
     pub fn auditing(mut self, simulation: &Simulation, scenario: &Scenario) -> Self {
@@ -530,7 +530,7 @@ mod tests {
             steps in prop::collection::vec(1_u64..3_000_000, 1..60),
             begin in 0_usize..20,
         ) {
-            let mut simulation = Simulation::new(&scenario(message)).unwrap();
+            let mut simulation = Simulation::new(&scenario(message).checked().unwrap()).unwrap();
             let mut recorder = Recorder::new(&simulation);
             for (place, step) in steps.iter().enumerate() {
                 let until = simulation.now() + Duration::from_ps(*step);
@@ -571,7 +571,7 @@ mod tests {
         for flow in &mut scenario.flows {
             flow.count = Some(1);
         }
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         to_the_end(&mut simulation, &scenario);
         let metrics = recorder.metrics(&simulation);
@@ -591,11 +591,11 @@ mod tests {
             ..Clos::PAPER
         };
         for scenario in [scenario(100), clos.scenario(1, Duration::from_us(20))] {
-            let mut simulation = Simulation::new(&scenario).unwrap();
+            let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
             let mut recorder = Recorder::new(&simulation);
             for _ in 0..2 {
                 let measured: Vec<Metric> = recorder.metrics(&simulation).into_keys().collect();
-                let known: Vec<Metric> = names(&scenario).into_iter().collect();
+                let known: Vec<Metric> = names(&scenario.checked().unwrap()).into_iter().collect();
                 assert_eq!(measured, known);
                 to_the_end(&mut simulation, &scenario);
             }
@@ -608,9 +608,9 @@ mod tests {
     fn a_large_network_is_built_at_once() {
         let scenario = Clos::PAPER.scenario(8, Duration::from_us(15));
         let started = std::time::Instant::now();
-        let names = names(&scenario).len();
+        let names = names(&scenario.checked().unwrap()).len();
         let named = started.elapsed();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         let built = started.elapsed();
         println!("{names} names in {named:?}, built in {built:?}");
         assert_eq!(

@@ -37,7 +37,7 @@ fn scenario() -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Run {
-    let mut run = Run::new(scenario, &Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
     while !run.has_ended() {
         run.step(&mut []).unwrap();
     }
@@ -126,7 +126,7 @@ fn what_does_not_fit_is_refused() {
     onboarding.every = Duration::ZERO;
     onboarding.stages = vec![vec!["rack".into(), "near".into()], vec!["rack".into()]];
     assert_eq!(
-        scenario.check().unwrap_err().to_string(),
+        scenario.checked().unwrap_err().to_string(),
         "onboarding.every: must be above 0, for example '1 ms'\n\
          onboarding.stages: 'near' is no entry of flows: they are rack, far, last\n\
          onboarding.stages: 'rack' is in two stages"

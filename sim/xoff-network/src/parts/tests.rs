@@ -40,7 +40,7 @@ fn run(scenario: &Scenario, way: Option<Way>, tapped: &[(NodeId, PortId)]) -> Op
 }
 
 fn begun(scenario: &Scenario) -> Run {
-    Run::new(scenario, &Endpoints::default()).unwrap()
+    Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap()
 }
 
 /// The same from where a run is.
@@ -65,7 +65,7 @@ fn go_on(
         run.advance(end, |seen| records.extend_from_slice(seen))
             .unwrap();
     }
-    let mut summary = Summary::of(&mut run, &scenario.expanded().unwrap()).unwrap();
+    let mut summary = Summary::of(&mut run, &scenario.checked().unwrap()).unwrap();
     summary.exchange = run.simulation.end_parts().unwrap();
     records.sort_by_key(|record| (record.frame.end, record.node, record.port, record.direction));
     Some(Came {
@@ -372,7 +372,7 @@ fn a_part_that_is_gone_ends_the_run() {
     let scenario = clos(1, 1, 2, 1);
     let mut ways = Channels::between(2);
     let gone = ways.pop();
-    let mut run = Run::new(&scenario, &Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
     run.divide(Arc::new(Mutex::new(ways.remove(0))));
     drop(gone);
     let end = run.end();

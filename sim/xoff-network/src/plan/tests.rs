@@ -20,13 +20,13 @@ fn unchecked(text: &str) -> Scenario {
 /// A scenario of 50 µs with model NICs.
 fn scenario(text: &str) -> Scenario {
     let scenario = unchecked(text);
-    scenario.check().unwrap();
+    scenario.checked().unwrap();
     scenario
 }
 
 /// The metrics of a run from `measure_from` on.
 fn run(scenario: &Scenario) -> (Simulation, crate::metrics::Metrics) {
-    let mut simulation = Simulation::new(scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     simulation
         .run_until(Time::ZERO + scenario.measure_from)
         .unwrap();
@@ -69,14 +69,14 @@ const RACKS: &str = "
 #[test]
 fn a_group_of_switches_is_linked_and_faulty_as_a_group() {
     let scenario = scenario(RACKS);
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     assert_eq!(plan.names, ["a0", "a1", "b0", "b1", "t0", "t1", "l0", "l1"]);
     // 2 + 2 cables to hosts, and 2 · 2 between the switches.
     assert_eq!(plan.cables.len(), 8);
     assert_eq!(plan.ports, [1, 1, 1, 1, 4, 4, 2, 2]);
     let (simulation, metrics) = run(&scenario);
     assert!(simulation.finished());
-    let uses = simulation.faults(&scenario);
+    let uses = simulation.faults(&scenario.checked().unwrap());
     let of = |place: &str| {
         let rule = uses.iter().find(|rule| rule.place == place).unwrap();
         (rule.matched, rule.hit)
@@ -127,7 +127,7 @@ fn every_link_has_its_rate() {
     for (to, bottleneck) in [("10", 10.0), ("25", 25.0), ("100", 100.0), ("400", 100.0)] {
         let mut scenario = rates(to);
         scenario.measure_from = Duration::from_us(25);
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         let at = |duration| Time::ZERO + duration;
         simulation.run_until(at(scenario.measure_from)).unwrap();
@@ -147,7 +147,7 @@ fn every_link_has_its_rate() {
             (used - part).abs() < 0.01 * part + 0.005,
             "{to}: {used} {part}"
         );
-        let plan = Plan::new(&scenario);
+        let plan = Plan::new(&scenario.checked().unwrap());
         let rate = |node: &str, port| plan.rate(plan.number(node), PortId(port)).to_string();
         assert_eq!(rate("a", 0), "400 Gb/s");
         assert_eq!(rate("s0", 1), "100 Gb/s");
@@ -204,7 +204,13 @@ fn headroom_counts_tags() {
     for (scenario, frame) in [(plain, 4178), (by_host, 4182), (by_switch, 4182)] {
         let switch = &scenario.switches[0];
         let routes = ForwardingConfig::default();
-        let config = Plan::new(&scenario).switch(&scenario, "s0", switch, routes, Seed(0));
+        let config = Plan::new(&scenario.checked().unwrap()).switch(
+            &scenario,
+            "s0",
+            switch,
+            routes,
+            Seed(0),
+        );
         let headroom = config.buffer.priorities[3].headroom.get();
         assert_eq!(headroom, headroom_of(frame, 19_750 + 25_216));
     }
@@ -213,7 +219,7 @@ fn headroom_counts_tags() {
 #[test]
 fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
     let scenario = rates("10");
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     let headroom = |switch: &str| {
         let routes = ForwardingConfig::default();
         let config = plan.switch(&scenario, switch, &scenario.switches[0], routes, Seed(0));
@@ -297,7 +303,7 @@ fn a_flow_of_two_messages_completes_once() {
 #[test]
 fn a_response_that_the_standard_does_not_allow_is_said() {
     let mut scenario = rates("40");
-    let said = |scenario: &Scenario| scenario.check().err().map(|issues| issues.to_string());
+    let said = |scenario: &Scenario| scenario.checked().err().map(|issues| issues.to_string());
     scenario.switches[0].pause_response = Duration::from_ps(504_320);
     assert_eq!(said(&scenario), None);
     scenario.switches[0].pause_response = Duration::from_ps(504_321);
@@ -322,7 +328,7 @@ fn large_networks_have_fewer_points_instead_of_a_refusal() {
     };
     let mut scenario = clos.scenario(8, Duration::from_us(200));
     scenario.sample = None;
-    assert_eq!(scenario.check().err(), None);
+    assert_eq!(scenario.checked().err(), None);
     let nodes = 1_024 + 2 * (64 + 4) + 172;
     let points = |scenario: &Scenario, series, nodes| {
         scenario.duration.as_ps() / scenario.sampling(series, nodes).as_ps()
@@ -336,7 +342,7 @@ fn large_networks_have_fewer_points_instead_of_a_refusal() {
     // Small ones have 200, and what is asked for is refused where it is too much.
     assert_eq!(points(&scenario, 16, 20), 200);
     scenario.sample = Some(Duration::from_us(1));
-    let said = scenario.check().unwrap_err().to_string();
+    let said = scenario.checked().unwrap_err().to_string();
     let expected = "sample: 1 us makes 200 points of ";
     assert!(
         said.starts_with(expected) && said.contains("4000000 values: 1.29"),
@@ -347,14 +353,14 @@ fn large_networks_have_fewer_points_instead_of_a_refusal() {
 #[test]
 fn rates_that_do_not_fit_are_said() {
     let mut scenario = rates("100");
-    let said = |scenario: &Scenario| scenario.check().unwrap_err().to_string();
+    let said = |scenario: &Scenario| scenario.checked().unwrap_err().to_string();
     scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
     assert_eq!(
         said(&scenario),
         "links.2.rate: 100 Gb/s: the RTL NIC of host b has 256 bits a cycle and 40 Gb/s; nic = \"model\" has 10 to 800 Gb/s"
     );
     scenario.links[2].rate = Some(LineRate::G40);
-    scenario.check().unwrap();
+    scenario.checked().unwrap();
     scenario.links[1].rate = Some("8 Gb/s".parse().unwrap());
     assert_eq!(said(&scenario), "links.1.rate: 8 Gb/s: 10 to 800 Gb/s");
     scenario.links[1].rate = None;
@@ -392,13 +398,13 @@ fn a_model_host_has_as_many_qps_as_its_flows() {
     assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
     scenario.hosts[1].nic = Some(crate::scenario::NicKind::Rtl);
     assert_eq!(
-        scenario.check().unwrap_err().to_string(),
+        scenario.checked().unwrap_err().to_string(),
         "flows.f.a64: host b has more than 64 flows, and its NIC 64 QPs"
     );
     scenario.hosts[1].nic = None;
     scenario.hosts[0].count = Some(4_097);
     assert_eq!(
-        scenario.check().unwrap_err().to_string(),
+        scenario.checked().unwrap_err().to_string(),
         "flows.f.a4096: host b has more than 4096 flows, and its NIC 4096 QPs"
     );
 }
@@ -428,7 +434,7 @@ fn workload(flows: &str) -> Scenario {
     );
     scenario.topology.as_mut().unwrap().file = Some(Network::parse("fat.txt", SMALL_FAT));
     scenario.flows[0].listed = Some(FlowList::parse("flow.txt", flows));
-    scenario.check().unwrap();
+    scenario.checked().unwrap();
     scenario
 }
 
@@ -462,7 +468,7 @@ fn a_flow_alone_has_a_slowdown_of_one() {
 #[test]
 fn the_time_alone_is_that_of_the_path() {
     let scenario = workload("1\n0 4 3 100 1 2\n");
-    let simulation = Simulation::new(&scenario).unwrap();
+    let simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let alone = simulation.flows()[0].ideal(0).as_ps() as f64 / 1e3;
     let by_hand = 8_000.0 + 1_800.0 + 18.0 + 14.8 + 1_000.0;
     let cycles = (alone - by_hand) / 2.048;
@@ -491,7 +497,7 @@ fn a_workload_is_measured_under_one_name() {
     let completion = value(&metrics, "flow_completion_ns.list.p99");
     assert!((completion / 45_600.0 - 1.0).abs() < 0.05, "{completion}");
     // All metrics of flows are those of the one name.
-    let flows: Vec<_> = crate::metrics::names(&scenario)
+    let flows: Vec<_> = crate::metrics::names(&scenario.checked().unwrap())
         .into_iter()
         .map(|metric| metric.to_string())
         .filter(|name| name.contains(".list"))
@@ -517,8 +523,7 @@ fn classes_have_settings_of_their_own() {
             "class = 0\nlossy_limit = { alpha = { num = 1, den = 8 } }\nreserved = '3 KB'\necn = { kmax = '10 KB', pmax = 1 }",
         ),
     ];
-    scenario.check().unwrap();
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     let routes = ForwardingConfig::default();
     let config = plan.switch(&scenario, "s0", &scenario.switches[0], routes, Seed(0));
     let of = |class: usize| config.buffer.priorities[class];
@@ -565,7 +570,7 @@ fn classes_have_settings_of_their_own() {
 
 #[test]
 fn nodes_without_a_link_are_refused() {
-    let said = |scenario: Scenario| scenario.check().unwrap_err().to_string();
+    let said = |scenario: Scenario| scenario.checked().unwrap_err().to_string();
     let switch = "switches.x: no link ends here: a switch has a port for each";
     assert_eq!(said(rates("40").switch("x")), switch);
     let host = "hosts.x: 0 links end here: a NIC has one port";
@@ -576,7 +581,7 @@ fn nodes_without_a_link_are_refused() {
 fn lossless_classes_of_a_host_are_0_to_7() {
     let mut scenario = rates("40");
     scenario.hosts[0].lossless = Some(vec![3, 9]);
-    let said = scenario.check().unwrap_err().to_string();
+    let said = scenario.checked().unwrap_err().to_string();
     let place = format!("hosts.{}.lossless", scenario.hosts[0].name);
     assert_eq!(said, format!("{place}: class 9: classes are 0 to 7"));
 }
@@ -589,7 +594,7 @@ fn settings_of_classes_that_do_not_fit_are_said() {
             .iter()
             .map(|toml| toml::from_str(toml).unwrap())
             .collect();
-        scenario.check().err().map(|issues| issues.to_string())
+        scenario.checked().err().map(|issues| issues.to_string())
     };
     assert_eq!(said(&["class = 3\nxoff = { static = '1 KB' }"]), None);
     for (toml, expected) in [

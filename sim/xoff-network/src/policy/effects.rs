@@ -42,12 +42,12 @@ fn tuned(mut scenario: Scenario) -> Scenario {
 }
 
 fn run(scenario: &Scenario) -> Summary {
-    let mut run = Run::new(scenario, &Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
     while !run.has_ended() {
         let end = run.end();
         run.advance(end, |_| ()).unwrap();
     }
-    Summary::of(&mut run, scenario).unwrap()
+    Summary::of(&mut run, &scenario.checked().unwrap()).unwrap()
 }
 
 fn changes(summary: &Summary) -> usize {

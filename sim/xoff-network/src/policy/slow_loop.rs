@@ -13,7 +13,7 @@ use crate::plan::Plan;
 use crate::results::ns;
 use crate::scenario::check::Issue;
 use crate::scenario::subjects::Subjects;
-use crate::scenario::{Event, Scenario};
+use crate::scenario::{Checked, Event};
 use crate::{Endpoints, Simulation, SimulationError};
 
 /// A policy, when it looks, and the changes that it has made. In serialized form it is a part of a checkpoint.
@@ -53,8 +53,8 @@ impl<'de> Deserialize<'de> for Held {
     }
 }
 
-/// The policy that an [expanded](Scenario::expanded) scenario names, if it names one.
-fn made(scenario: &Scenario, endpoints: &Endpoints) -> Result<Option<Box<dyn Object>>, Issue> {
+/// The policy that a scenario names, if it names one.
+fn made(scenario: &Checked, endpoints: &Endpoints) -> Result<Option<Box<dyn Object>>, Issue> {
     let Some(settings) = &scenario.policy else {
         return Ok(None);
     };
@@ -90,14 +90,14 @@ fn made(scenario: &Scenario, endpoints: &Endpoints) -> Result<Option<Box<dyn Obj
 }
 
 impl SlowLoop {
-    /// Checks that the policy of an [expanded](Scenario::expanded) scenario can be made.
-    pub(crate) fn check(scenario: &Scenario, endpoints: &Endpoints) -> Result<(), Issue> {
+    /// Checks that the policy of a scenario can be made.
+    pub(crate) fn check(scenario: &Checked, endpoints: &Endpoints) -> Result<(), Issue> {
         made(scenario, endpoints).map(drop)
     }
 
     /// The policy of a scenario that begins, if it names one.
     pub(crate) fn new(
-        scenario: &Scenario,
+        scenario: &Checked,
         endpoints: &Endpoints,
         simulation: &Simulation,
         recorder: &mut Recorder,

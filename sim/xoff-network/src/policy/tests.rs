@@ -10,6 +10,7 @@ use crate::results::Summary;
 use crate::scenario::event::{Pace, Set, SetDcqcn};
 use crate::scenario::switch::Ecn;
 use crate::scenario::{FlowSettings, PolicySettings};
+use crate::testing::refusal;
 use crate::{Endpoints, Run, Simulation, SimulationError};
 
 /// So many hosts write to one behind a switch whose Kmin is much too high.
@@ -135,12 +136,12 @@ fn endpoints() -> Endpoints {
 }
 
 fn try_run(scenario: &Scenario) -> Result<(Run, Summary), SimulationError> {
-    let mut run = Run::new(scenario, &endpoints())?;
+    let mut run = Run::new(&scenario.checked().unwrap(), &endpoints())?;
     while !run.has_ended() {
         let end = run.end();
         run.advance(end, |_| ())?;
     }
-    let summary = Summary::of(&mut run, &*scenario.expanded()?).unwrap();
+    let summary = Summary::of(&mut run, &scenario.checked()?).unwrap();
     Ok((run, summary))
 }
 
@@ -208,7 +209,7 @@ proptest! {
             prop_assert_eq!(&in_threads(threads, || run(&scenario)), &summary);
         }
         // From a checkpoint, also between a look and its changes.
-        let mut first = Run::new(&scenario, &endpoints()).unwrap();
+        let mut first = Run::new(&scenario.checked().unwrap(), &endpoints()).unwrap();
         while first.now() < Time::from_us(stop_us) {
             first.advance(Time::from_us(stop_us), |_| ()).unwrap();
         }
@@ -219,7 +220,7 @@ proptest! {
             let end = second.end();
             second.advance(end, |_| ()).unwrap();
         }
-        prop_assert_eq!(Summary::of(&mut second, &scenario).unwrap(), summary);
+        prop_assert_eq!(Summary::of(&mut second, &scenario.checked().unwrap()).unwrap(), summary);
     }
 }
 
@@ -290,7 +291,7 @@ fn what_is_measured_adds_up() {
     let endpoints = Endpoints::default().with_policy("sums", PolicyKind::of::<Sums>());
     let mut longer = scenario.clone();
     longer.duration = Duration::from_us(500);
-    let mut run = Run::new(&longer, &endpoints).unwrap();
+    let mut run = Run::new(&longer.checked().unwrap(), &endpoints).unwrap();
     while run.now() < Time::from_us(490) {
         run.advance(Time::from_us(490), |_| ()).unwrap();
     }
@@ -355,7 +356,7 @@ fn parameters_of_dcqcn_change_at_run_time() {
         if !event.is_empty() {
             scenario.events.push(toml::from_str(event).unwrap());
         }
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         [300, 599].map(|us| {
             simulation.run_until(Time::from_us(us)).unwrap();
             let rate = |flow: usize| {
@@ -389,10 +390,12 @@ fn parameters_of_dcqcn_change_at_run_time() {
 #[test]
 fn what_does_not_fit_is_named() {
     let refused = |scenario: &Scenario| {
-        let error = Run::new(scenario, &endpoints()).unwrap_err().to_string();
-        let checked = Simulation::check(scenario, &endpoints()).unwrap_err();
-        assert_eq!(checked.to_string(), error);
-        error
+        let said = refusal(scenario, &endpoints());
+        if let Ok(scenario) = scenario.checked() {
+            let made = Run::new(&scenario, &endpoints()).unwrap_err();
+            assert_eq!(made.to_string(), said);
+        }
+        said
     };
     let base = incast(3, Duration::from_us(100));
     let every = Duration::from_us(20);
@@ -514,7 +517,7 @@ fn events_of_qps_are_checked() {
         change(&mut scenario);
         let event = format!("at = '10 us'\n{event}");
         scenario.events.push(toml::from_str(&event).unwrap());
-        scenario.check().unwrap_err().to_string()
+        scenario.checked().unwrap_err().to_string()
     };
     let rtl = |scenario: &mut Scenario| scenario.hosts[0].nic = Some(crate::scenario::NicKind::Rtl);
     let off = |scenario: &mut Scenario| scenario.host.dcqcn = None;

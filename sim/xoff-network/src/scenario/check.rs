@@ -47,7 +47,7 @@ pub struct Issue {
 }
 
 /// All issues of a scenario, in its order. As text one line each.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Error)]
 pub struct Issues(pub Vec<Issue>);
 
 impl fmt::Display for Issues {
@@ -76,13 +76,8 @@ pub(super) fn issue(place: impl Into<String>, problem: impl Into<String>) -> Iss
 }
 
 impl Scenario {
-    /// Checks the scenario for anything that does not fit together.
-    ///
-    /// # Errors
-    ///
-    /// Everything found, each with its key or with the line of a file. Where the network itself is wrong, what depends
-    /// on it is not looked at.
-    pub fn check(&self) -> Result<(), Issues> {
+    /// The check of [`checked`](Self::checked). Returns the scenario written out, if it has something to write out.
+    pub(super) fn check(&self) -> Result<Option<Self>, Issues> {
         if !(1..=super::VERSION).contains(&self.version) {
             let problem = format!(
                 "{}: this xoff reads version {}",
@@ -94,8 +89,10 @@ impl Scenario {
         let times = self.check_times();
         let timed = times.is_ok();
         let mut found: Vec<Issue> = times.err().into_iter().collect();
-        match self.expanded() {
+        let whole = self.written_out();
+        match &whole {
             Ok(whole) => {
+                let whole = whole.as_ref().unwrap_or(self);
                 // Keys of probes are those of the entry that stands for them.
                 let probes = format!("flows.{}.", super::pingmesh::NAME);
                 let of_network = whole.check_network(timed).into_iter();
@@ -110,7 +107,7 @@ impl Scenario {
                 );
             }
             Err(wrong) => {
-                found.extend(wrong.0);
+                found.extend(wrong.0.iter().cloned());
                 found.extend(self.flows.iter().flat_map(|flow| self.check_keys(flow)));
             }
         }
@@ -120,7 +117,7 @@ impl Scenario {
         found.extend(self.check_policy());
         found.extend(self.check_expectations().err());
         match found.is_empty() {
-            true => Ok(()),
+            true => whole,
             false => Err(Issues(found)),
         }
     }
@@ -173,7 +170,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Checks an expanded scenario. `timed`: its times are right.
+    /// Checks a scenario written out. `timed`: its times are right.
     fn check_network(&self, timed: bool) -> Vec<Issue> {
         let mut found: Vec<Issue> = self.check_hosts().err().into_iter().collect();
         found.extend(self.host.tcp.check());
@@ -296,7 +293,7 @@ impl Scenario {
         self.hosts.iter().filter_map(each).flatten().collect()
     }
 
-    /// Names of the hosts whose wires an entry injects into. The scenario is [expanded](Self::expanded).
+    /// Names of the hosts whose wires an entry injects into. The scenario is written out.
     pub fn injected_hosts(&self, entry: &InjectEntry) -> Vec<String> {
         let hosts = Names::of(self).hosts_of(&entry.host);
         hosts.unwrap_or_else(|| vec![entry.host.clone()])
@@ -638,7 +635,7 @@ impl Scenario {
         found
     }
 
-    /// Every cable of an [expanded](Self::expanded) scenario: its two ends, and the index of its entry in the list.
+    /// Every cable of a scenario written out: its two ends, and the index of its entry in the list.
     pub fn cables(&self) -> Vec<(String, String, usize)> {
         self.cables_of(&Names::of(self))
     }

@@ -80,8 +80,8 @@ mod tests {
         flow.few_timeout = 3;
         let mut scenario = pair(nic, flow, Duration::from_ms(1));
         change(&mut scenario);
-        let found = scenario.check();
-        found.map_or_else(|wrong| wrong.to_string(), |()| String::new())
+        let found = scenario.checked();
+        found.map_or_else(|wrong| wrong.to_string(), |_| String::new())
     }
 
     #[test]

@@ -110,8 +110,8 @@ mod tests {
         let mut scenario = tcp_pair(flow, Duration::from_ms(1));
         change(&mut scenario);
         scenario
-            .check()
-            .map_or_else(|wrong| wrong.to_string(), |()| String::new())
+            .checked()
+            .map_or_else(|wrong| wrong.to_string(), |_| String::new())
     }
 
     #[test]

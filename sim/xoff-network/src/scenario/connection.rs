@@ -77,7 +77,7 @@ impl FlowSettings {
 }
 
 impl Scenario {
-    /// The flows of an [expanded](Self::expanded) scenario that has passed its check, in the order of the entries, and
+    /// The flows of a scenario written out that has passed its check, in the order of the entries, and
     /// how they are measured.
     pub fn connections(&self) -> (Vec<Connection<'_>>, Vec<Series>) {
         let names = Names::of(self);

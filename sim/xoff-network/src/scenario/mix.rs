@@ -145,8 +145,8 @@ mod tests {
             change(&mut flow);
             let scenario = pair(NicKind::Model, flow, Duration::from_ms(1));
             scenario
-                .check()
-                .map_or_else(|wrong| wrong.to_string(), |()| String::new())
+                .checked()
+                .map_or_else(|wrong| wrong.to_string(), |_| String::new())
         };
         assert_eq!(wrong(|_| ()), "");
         assert_eq!(

@@ -29,6 +29,7 @@
 //! | [`connection`] | [`Connection`]: what entries of flows stand for |
 //! | [`tool`] | [`ToolSettings`]: tools of hosts whose peer is outside; their checks |
 //! | `notes` | what is not refused but may not be intended |
+//! | `checked` | [`Checked`]: a scenario that has passed its check, written out |
 //! | [`check`] | checks of a scenario before it runs; `check_events`: those of events, routes and switches; `check_depend`: those of what flows wait for; `check_selective`, `check_tcp`: those of flows that repeat selectively, and of TCP hosts |
 
 pub mod audit;
@@ -37,6 +38,7 @@ mod check_depend;
 mod check_events;
 mod check_selective;
 mod check_tcp;
+mod checked;
 pub mod clos;
 pub mod connection;
 pub mod depend;
@@ -66,6 +68,7 @@ pub mod variant;
 pub mod watch;
 
 pub use audit::{Audit, Onboarding, WantedHost, WantedSwitch};
+pub use checked::Checked;
 pub use clos::Clos;
 pub use connection::{Connection, Series, entry_of};
 pub use depend::{End, Gate, Job, Unit};

@@ -25,7 +25,7 @@ pub(super) fn numbered(name: &str, count: Option<u32>, numbers: Option<&[u32]>) 
 }
 
 impl Names {
-    /// The names of an [expanded](Scenario::expanded) scenario.
+    /// The names of a scenario written out.
     pub fn of(scenario: &Scenario) -> Self {
         let mut groups = BTreeMap::new();
         for entry in scenario

@@ -48,7 +48,7 @@ impl SwitchSettings {
 }
 
 impl Scenario {
-    /// Notes about an [expanded](Self::expanded) scenario with these [flows](Self::connections), a line each, with the key
+    /// Notes about a scenario written out with these [flows](Self::connections), a line each, with the key
     /// that each is about.
     pub fn notes(&self, flows: &[Connection<'_>]) -> Vec<String> {
         // Without pauses no class of a switch is lossless, and whoever wrote that knows it.

@@ -340,7 +340,7 @@ impl Scenario {
         link.rate.unwrap_or(self.host.rate)
     }
 
-    /// The rate of the fastest port of a switch, by its name, in an [expanded](Self::expanded) scenario.
+    /// The rate of the fastest port of a switch, by its name, in a scenario written out.
     pub fn fastest(&self, switch: &str) -> LineRate {
         let links = self.links.iter();
         let own = links.filter(|link| link.ends.iter().any(|end| end == switch));
@@ -349,7 +349,7 @@ impl Scenario {
             .unwrap_or(self.host.rate)
     }
 
-    /// The kind of a host's NIC, by the host's name, in an [expanded](Self::expanded) scenario. `None` if there is no
+    /// The kind of a host's NIC, by the host's name, in a scenario written out. `None` if there is no
     /// such host.
     pub fn nic_of(&self, host: &str) -> Option<&NicKind> {
         let is_it = |entry: &&HostEntry| entry.names().iter().any(|name| name == host);

@@ -75,7 +75,7 @@ pub(crate) struct FlowSubject {
 }
 
 impl Subjects {
-    /// Those of an [expanded](Scenario::expanded) scenario with these flows.
+    /// Those of a scenario written out with these flows.
     pub(crate) fn of(scenario: &Scenario, flows: &[Connection<'_>]) -> Self {
         let mut hosts = Vec::new();
         for entry in &scenario.hosts {

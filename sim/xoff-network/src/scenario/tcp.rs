@@ -122,7 +122,7 @@ impl TcpSettings {
 }
 
 impl Scenario {
-    /// Names of the hosts that speak TCP, of an [expanded](Self::expanded) scenario.
+    /// Names of the hosts that speak TCP, of a scenario written out.
     pub fn tcp_hosts(&self) -> BTreeSet<String> {
         let tcp = |entry: &&HostEntry| self.settings_of(entry).nic == NicKind::Tcp;
         let hosts = self.hosts.iter().filter(tcp);

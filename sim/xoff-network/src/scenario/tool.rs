@@ -65,7 +65,7 @@ const fn mtu() -> u32 {
 }
 
 impl Scenario {
-    /// The names of the hosts whose peers are outside, of an [expanded](Self::expanded) scenario.
+    /// The names of the hosts whose peers are outside, of a scenario written out.
     pub fn attached_hosts(&self) -> Vec<String> {
         let attached = |entry: &&HostEntry| self.settings_of(entry).nic == NicKind::Attached;
         let hosts = self.hosts.iter().filter(attached);

@@ -1,7 +1,5 @@
 //! Networks that a few keys describe: star, ring, Clos, or a file of ns-3.
 
-use std::borrow::Cow;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use xoff_sim::link::FaultRule;
@@ -383,16 +381,17 @@ impl Topology {
 }
 
 impl Scenario {
-    /// The scenario with its topology written out as hosts, switches and links. One without a topology is itself.
+    /// The scenario with its topology and its probes written out as hosts, switches, links and flows; `None` if it has
+    /// neither.
     ///
     /// Generated hosts and switches come before those of the scenario, generated links after them.
     ///
     /// # Errors
     ///
     /// Everything that does not fit in the topology, or in its file.
-    pub fn expanded(&self) -> Result<Cow<'_, Self>, Issues> {
+    pub(super) fn written_out(&self) -> Result<Option<Self>, Issues> {
         if self.topology.is_none() && self.pingmesh.is_none() {
-            return Ok(Cow::Borrowed(self));
+            return Ok(None);
         }
         let mut whole = self.clone();
         if let Some(pingmesh) = whole.pingmesh.take() {
@@ -409,7 +408,7 @@ impl Scenario {
             (whole.hosts, whole.switches) = (hosts, switches);
             whole.links.extend(links);
         }
-        Ok(Cow::Owned(whole))
+        Ok(Some(whole))
     }
 }
 

@@ -165,7 +165,7 @@ impl FlowSettings {
 }
 
 impl Scenario {
-    /// The names of the hosts whose NICs translate addresses, in an [expanded](Self::expanded) scenario.
+    /// The names of the hosts whose NICs translate addresses, in a scenario written out.
     pub fn translating_hosts(&self) -> BTreeSet<String> {
         let translates = |entry: &&HostEntry| self.settings_of(entry).translation.is_some();
         let hosts = self.hosts.iter().filter(translates);

@@ -160,7 +160,7 @@ fn two_flows_share_a_port_evenly() {
     scenario.host.tcp.kernel_p99 = Duration::ZERO;
     scenario.host.tcp.min_rto = Duration::from_ms(2);
     scenario.switches[0].buffer = ByteCount::new(300_000);
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let bytes = |simulation: &Simulation| -> Vec<u64> {
         let flows = simulation.flows().iter();
         flows
@@ -300,7 +300,7 @@ fn a_full_line_costs_the_processors_what_was_measured() {
     let mut scenario = pair(1, 1 << 20);
     (scenario.flows[0].count, scenario.flows[0].qps) = (None, 8);
     scenario.duration = Duration::from_ms(15);
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let read = |simulation: &Simulation| {
         let flows = simulation.flows().iter();
         let bytes: u64 = flows

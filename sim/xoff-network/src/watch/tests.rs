@@ -35,7 +35,7 @@ fn storm_of(host: &str) -> Event {
 }
 
 fn run(scenario: &Scenario) -> Run {
-    let mut run = Run::new(scenario, &Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
     while !run.has_ended() {
         run.step(&mut []).unwrap();
     }
@@ -145,7 +145,7 @@ fn what_does_not_fit_is_refused() {
         let mut scenario = servers();
         let watch = scenario.watch.as_mut().unwrap();
         change(watch);
-        scenario.check().unwrap_err().to_string()
+        scenario.checked().unwrap_err().to_string()
     };
     assert_eq!(
         refused(|watch| watch.interval = Duration::from_ms(5)),

@@ -78,15 +78,16 @@ fn fat() -> Scenario {
     };
     let scenario = source.read(&[]).expect("the scenario is right");
     std::fs::remove_file(&sizes).expect("it was just written");
-    scenario
+    scenario.written().clone()
 }
 
 /// `pair` for longer: two RTL NICs at a switch, one of which sends.
 fn pair() -> Scenario {
     let source = Source::find("pair").expect("it is built in");
+    let scenario = source.read(&[]).expect("the scenario is right");
     Scenario {
         duration: Duration::from_ms(4),
-        ..source.read(&[]).expect("the scenario is right")
+        ..scenario.written().clone()
     }
 }
 
@@ -137,7 +138,7 @@ pub fn single(name: &str, threads: &str) {
         .build()
         .expect("threads start");
     pool.install(|| {
-        let scenario = scenario(name);
+        let scenario = scenario(name).checked().expect("it fits together");
         let started = Instant::now();
         let mut simulation = xoff_cosim::simulation(&scenario).expect("the network is right");
         let built = started.elapsed().as_secs_f64();

@@ -263,7 +263,8 @@ fn frame_hops() -> u64 {
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.expect("a thread starts").install(|| {
-        let mut simulation = xoff_cosim::simulation(&scenario).expect("the network is right");
+        let mut simulation =
+            xoff_cosim::simulation(&scenario.checked().unwrap()).expect("the network is right");
         let mut until = |end| {
             simulation.run_until(end).expect("no NIC fails");
             work::frames_sent(&simulation)

@@ -386,6 +386,7 @@ fn run(
     skip: bool,
     prepare: &mut dyn FnMut(&mut Run) -> Prepared,
 ) -> anyhow::Result<Ran> {
+    let scenario = &scenario.checked()?;
     let mut run = Run::new(scenario, kinds())?;
     run.simulation.set_skip(skip);
     let mut others = prepare(&mut run)?;

@@ -185,7 +185,7 @@ pub fn plan(arguments: &RegressArgs) -> anyhow::Result<(Plan, Vec<Item>)> {
                 } = work
                     && !contents.contains_key(work_name)
                 {
-                    let content = checkpoint::content(&source.read(settings)?, false);
+                    let content = checkpoint::content(source.read(settings)?.written(), false);
                     contents.insert(work_name.clone(), format!("{content:016x}"));
                 }
                 items.push(Item {

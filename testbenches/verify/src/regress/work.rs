@@ -9,7 +9,7 @@ use std::{fs, io};
 
 use anyhow::Context;
 use xoff_network::Endpoints;
-use xoff_network::scenario::Scenario;
+use xoff_network::scenario::Checked;
 use xoff_waves::report::{State, Summary};
 
 use super::baseline::{self, Baseline};
@@ -138,8 +138,7 @@ impl Bench<'_> {
             repeat += &format!(" --set {}", shell::quoted(&format!("{key}={value}")));
         }
         repeat += &format!(" --seed {}", item.seed);
-        let mut scenario = source.read(settings)?;
-        scenario.seed = item.seed;
+        let scenario = source.read(settings)?.with_seed(item.seed);
         let capture = self
             .capture_for
             .map(|file| baseline::capture(file, &item.name));
@@ -212,8 +211,7 @@ impl Bench<'_> {
         let before = baseline::capture(file, &item.name);
         if before.is_file() {
             let after = baseline::capture(&self.out.join("baseline"), &item.name);
-            let mut scenario = source.read(settings)?;
-            scenario.seed = item.seed;
+            let scenario = source.read(settings)?.with_seed(item.seed);
             match self.simulate(&scenario, Some(after.clone()))? {
                 Err(said) => detail += &format!("\nthe repetition for a capture failed: {said}"),
                 Ok(summary) if summary.state == State::Interrupted => {}
@@ -235,7 +233,7 @@ impl Bench<'_> {
     /// assertion, is the inner one. A file that cannot be written is no result of the scenario, so it is the outer one.
     fn simulate(
         &self,
-        scenario: &Scenario,
+        scenario: &Checked,
         capture: Option<PathBuf>,
     ) -> anyhow::Result<Result<Summary, String>> {
         let mut options = RunOptions {
@@ -246,7 +244,7 @@ impl Bench<'_> {
         if let Some(path) = &capture {
             let folder = path.parent().expect("it is in a folder");
             fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-            options.capture = Some((execute::all_ports(scenario)?, path.with_extension("part")));
+            options.capture = Some((execute::all_ports(scenario), path.with_extension("part")));
         }
         let run = || -> anyhow::Result<_> {
             let report = execute::run(scenario, &options)?;

@@ -81,7 +81,7 @@ fn beside_idle(classes: &[u8], round_trip: Duration) -> u64 {
         );
     }
     let scenario: Scenario = toml::from_str(&text).unwrap();
-    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let mut bytes_at = |us| {
         simulation.run_until(Time::from_us(us)).unwrap();
         simulation.receiver(&simulation.flows()[0]).fresh_bytes()

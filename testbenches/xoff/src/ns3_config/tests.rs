@@ -76,7 +76,7 @@ fn read(folder: &Path, text: String) -> Scenario {
         text,
         folder: folder.to_owned(),
     };
-    source.read(&[]).unwrap()
+    source.read(&[]).unwrap().written().clone()
 }
 
 fn notes(text: &str) -> Vec<&str> {
@@ -98,7 +98,7 @@ fn the_keys_that_there_are_have_their_values() {
     assert_eq!(shown, ["50 Mb/s", "100 Mb/s"]);
     let flow = &scenario.flows[0];
     assert_eq!((flow.mtu, flow.ack_every), (1024, 4));
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let switch = &whole.switches[0];
     let ecn = switch.ecn.as_ref().unwrap();
     let marks = (ecn.kmin.unwrap().get(), ecn.kmax.unwrap().get(), ecn.pmax);

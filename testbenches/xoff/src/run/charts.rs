@@ -452,7 +452,8 @@ mod tests {
     #[test]
     fn what_happened_is_on_the_link_and_in_the_direction_where_it_did() {
         let scenario = incast();
-        let mut simulation = Simulation::with(&scenario, &Endpoints::default()).unwrap();
+        let mut simulation =
+            Simulation::with(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
         let mut recorder = Recorder::new(&simulation);
         for us in 1..=100 {
             simulation.run_until(Time::from_ps(us * 1_000_000)).unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use xoff_network::plan::Plan;
-use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::scenario::{Checked, NicKind, Scenario};
 use xoff_network::{Endpoints, Run, WaveWindow};
 use xoff_sim::kernel::{Digest, NodeId, PortId};
 use xoff_sim::time::Time;
@@ -86,7 +86,7 @@ struct Planned {
     title: String,
     folder: PathBuf,
     /// Each with the name of its folder, and the values of the sweep.
-    runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
+    runs: Vec<(Checked, String, Vec<String>, RunOptions)>,
 }
 
 /// Reads and checks all runs.
@@ -110,7 +110,7 @@ fn plan(
         let settings: Vec<Setting> = arguments.set.iter().chain(&extra).cloned().collect();
         let mut scenario = source.read(&settings)?;
         if let Some(seed) = arguments.seed {
-            scenario.seed = seed;
+            scenario = scenario.with_seed(seed);
         }
         let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
@@ -161,14 +161,14 @@ fn divide(options: &mut RunOptions, ranks: &Ranks) -> anyhow::Result<()> {
 /// The run at the checkpoint of `--resume`, in each rank. The leading one chooses it.
 fn resumed(
     resume: Option<Resume>,
-    scenario: &Scenario,
+    scenario: &Checked,
     options: &RunOptions,
     ranks: &Ranks,
 ) -> anyhow::Result<Option<Run>> {
     let (Some(resume), Some((out, every))) = (resume, &options.checkpoints) else {
         return Ok(None);
     };
-    let checkpoints = Checkpoints::new(out, scenario, options.no_skip, *every);
+    let checkpoints = Checkpoints::new(out, scenario.written(), options.no_skip, *every);
     let chosen = ranks.leads().then(|| checkpoints.choose(resume));
     let chosen = ranks.agree(chosen.transpose())?;
     let chosen = ranks.of_leader(chosen)?;
@@ -179,7 +179,7 @@ fn resumed(
 /// Has parts of the networks of runs, one after the other, as long as the leading rank begins another one.
 fn obey(
     mut checkpoint: Option<Run>,
-    runs: Vec<(Scenario, String, Vec<String>, RunOptions)>,
+    runs: Vec<(Checked, String, Vec<String>, RunOptions)>,
     ranks: &Ranks,
 ) -> anyhow::Result<Outcome> {
     let mut runs = runs.into_iter();
@@ -247,7 +247,7 @@ pub fn run(
         report.summary.files = files;
         let mut without = None;
         if let Some(policy) = &mut report.summary.policy {
-            let text = recorded::text(&scenario, policy, &of_scenario)?;
+            let text = recorded::text(scenario.written(), policy, &of_scenario)?;
             without = Some(folder.write(RECORDED, |file| file.write_all(text.as_bytes()))?);
             policy.recorded = Some(RECORDED.into());
         }
@@ -382,7 +382,6 @@ fn layouts(
     scenario: &Scenario,
     triggered: Option<Time>,
 ) -> anyhow::Result<Vec<(PathBuf, Beside)>> {
-    let whole = scenario.expanded()?;
     let of_window = |(host, window): &(String, WaveWindow)| (host.clone(), window.path.clone());
     let of_trigger = options.trigger.iter();
     let of_trigger = of_trigger.map(|trigger| (trigger.host.clone(), trigger.path.clone()));
@@ -397,7 +396,7 @@ fn layouts(
     all.filter(|(_, path)| path.exists())
         .map(|(host, path)| {
             // Of a NIC of one's own only the ports are known.
-            let layout = match whole.nic_of(&host) {
+            let layout = match scenario.nic_of(&host) {
                 Some(NicKind::Custom(_)) => Layout::of_ports(&path)?,
                 _ => nic_layout(&format!("{host}.pins.nic")),
             };
@@ -436,13 +435,11 @@ fn sweep_command(arguments: &RunArgs) -> String {
 fn options(
     arguments: &RunArgs,
     endpoints: &Endpoints,
-    scenario: &Scenario,
+    scenario: &Checked,
     command: String,
     folder: &Path,
     streams: &Streams,
 ) -> anyhow::Result<RunOptions> {
-    let whole = scenario.expanded()?;
-    let scenario = &*whole;
     let plan = Plan::new(scenario);
     let capture = match &arguments.pcap {
         None => None,

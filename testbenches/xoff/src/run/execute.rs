@@ -11,7 +11,7 @@ use xoff_network::metrics::names;
 use xoff_network::parts::{Look, Way};
 use xoff_network::plan::Plan;
 use xoff_network::results::{FindingKind, Summary};
-use xoff_network::scenario::Scenario;
+use xoff_network::scenario::Checked;
 use xoff_network::words::at;
 use xoff_network::{Endpoints, Observer, ObserverError, Run, Simulation, WaveWindow};
 use xoff_sim::kernel::{NodeId, PortId};
@@ -100,7 +100,7 @@ impl RunOptions {
 ///
 /// Returns an error for an inconsistent scenario, a failing RTL assertion, a file that cannot be written, and an
 /// expectation of a metric that does not exist.
-pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> {
+pub fn run(scenario: &Checked, options: &RunOptions) -> anyhow::Result<Report> {
     run_from(None, scenario, options).map(|(report, _)| report)
 }
 
@@ -112,7 +112,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<Report> 
 /// As [`run`].
 pub fn run_from(
     checkpoint: Option<Run>,
-    scenario: &Scenario,
+    scenario: &Checked,
     options: &RunOptions,
 ) -> anyhow::Result<(Report, Option<Time>)> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -129,7 +129,7 @@ pub fn run_from(
 /// What can go wrong in [`run`] before anything is written.
 pub fn obey(
     checkpoint: Option<Run>,
-    scenario: &Scenario,
+    scenario: &Checked,
     options: &RunOptions,
 ) -> anyhow::Result<()> {
     let pool = rayon::ThreadPoolBuilder::new()
@@ -146,7 +146,7 @@ pub fn obey(
 /// # Errors
 ///
 /// Returns an error for an inconsistent scenario and for an expectation of a metric that does not exist.
-pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
+pub fn check(scenario: &Checked, options: &RunOptions) -> anyhow::Result<()> {
     Simulation::check(scenario, &options.endpoints)?;
     outside::check(scenario, options.peer.as_ref())?;
     if scenario.expect.is_empty() {
@@ -158,13 +158,8 @@ pub fn check(scenario: &Scenario, options: &RunOptions) -> anyhow::Result<()> {
 }
 
 /// Returns all ports of the network of a scenario.
-///
-/// # Errors
-///
-/// Returns an error for a topology that cannot be built.
-pub fn all_ports(scenario: &Scenario) -> anyhow::Result<Vec<(NodeId, PortId)>> {
-    let whole = scenario.expanded()?;
-    Ok(Plan::new(&whole).all_ports())
+pub fn all_ports(scenario: &Checked) -> Vec<(NodeId, PortId)> {
+    Plan::new(scenario).all_ports()
 }
 
 /// Returns the run at its last checkpoint between two times.
@@ -196,7 +191,7 @@ struct HowFar {
 }
 
 impl HowFar {
-    fn new(scenario: &Scenario, shown: Shown, which: Option<&str>) -> Self {
+    fn new(scenario: &Checked, shown: Shown, which: Option<&str>) -> Self {
         let length = scenario.duration.as_ps() / 1_000;
         Self {
             progress: Progress::new(shown, length, "{wide_bar} {msg}, {eta} left"),
@@ -312,7 +307,7 @@ impl RunOptions {
     fn start(
         &self,
         checkpoint: Option<Run>,
-        scenario: &Scenario,
+        scenario: &Checked,
         checkpoints: Option<&Checkpoints>,
     ) -> anyhow::Result<Run> {
         let trigger = (self.trigger.as_ref()).map(|trigger| trigger.window(trigger.from).from);
@@ -346,7 +341,7 @@ impl RunOptions {
     fn fabric(
         &self,
         run: &Run,
-        scenario: &Scenario,
+        scenario: &Checked,
         windows: &Windows,
     ) -> anyhow::Result<Option<FabricWaves>> {
         let (Some((path, _)), Some(from), Some(until)) =
@@ -366,21 +361,18 @@ impl RunOptions {
 
 fn run_here(
     checkpoint: Option<Run>,
-    scenario: &Scenario,
+    scenario: &Checked,
     options: &RunOptions,
 ) -> anyhow::Result<(Report, Option<Time>)> {
-    // The summary has the scenario as it was written.
-    let settings = serde_json::to_value(scenario)?;
+    let settings = serde_json::to_value(scenario.written())?;
     let mut checkpoints = (options.checkpoints.as_ref())
-        .map(|(root, every)| Checkpoints::new(root, scenario, options.no_skip, *every));
+        .map(|(root, every)| Checkpoints::new(root, scenario.written(), options.no_skip, *every));
     outside::check(scenario, options.peer.as_ref())?;
     if let (Some(checkpoints), Some(run)) = (&mut checkpoints, &checkpoint) {
         told(run);
         checkpoints.go_on(run.now());
     }
     let mut run = options.start(checkpoint, scenario, checkpoints.as_ref())?;
-    let whole = scenario.expanded()?;
-    let scenario = &*whole;
     let how_far = HowFar::new(scenario, options.progress, options.which.as_deref());
     let started = how_far.started;
     let mut windows = options.windows();
@@ -490,7 +482,7 @@ fn watch(
 }
 
 /// The page about a run.
-fn report(run: &Run, scenario: &Scenario, summary: Summary, options: &RunOptions) -> Report {
+fn report(run: &Run, scenario: &Checked, summary: Summary, options: &RunOptions) -> Report {
     let (simulation, recorder) = (&run.simulation, &run.recorder);
     let mut charts = charts::charts(simulation, scenario, recorder.samples());
     charts.extend(summary.servers.iter().flat_map(servers::charts));

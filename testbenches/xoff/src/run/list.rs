@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use xoff_network::Endpoints;
-use xoff_network::scenario::{NicKind, Scenario};
+use xoff_network::scenario::{Checked, NicKind};
 
 use super::execute::{self, RunOptions};
 
@@ -30,11 +30,10 @@ pub struct ListArgs {
 }
 
 /// The NICs of a scenario, by kind.
-fn size(scenario: &Scenario) -> anyhow::Result<String> {
-    let whole = scenario.expanded()?;
+fn size(scenario: &Checked) -> String {
     let mut kinds = [0; 4];
-    for entry in &whole.hosts {
-        let kind = match whole.settings_of(entry).nic {
+    for entry in &scenario.hosts {
+        let kind = match scenario.settings_of(entry).nic {
             NicKind::Model => 1,
             NicKind::Tcp => 2,
             NicKind::Attached => 3,
@@ -55,7 +54,7 @@ fn size(scenario: &Scenario) -> anyhow::Result<String> {
             format!("{count} {kind} {noun}")
         })
         .collect();
-    Ok(kinds.join(" and "))
+    kinds.join(" and ")
 }
 
 /// Lists the scenarios, and runs them if times are asked for.
@@ -87,7 +86,7 @@ pub fn list(
             streams.paint.paint(Ink::Heading, name),
             scenario.title,
             scenario.duration,
-            size(scenario)?
+            size(scenario)
         )?;
         let variants: Vec<&str> = scenario.variants.keys().map(String::as_str).collect();
         if !variants.is_empty() {

@@ -54,8 +54,7 @@ impl Monitors {
     }
 
     /// Watches `ports`, with how each node classifies frames and which pauses it obeys. Where switches spray packets,
-    /// only hosts are watched: other ports see a part of each flow. `scenario` is the [expanded](Scenario::expanded)
-    /// one.
+    /// only hosts are watched: other ports see a part of each flow. `scenario` is written out.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use xoff_network::Run;
 use xoff_network::attach::Ended;
 use xoff_network::plan::Plan;
 use xoff_network::results::{Attached, ToolEnd};
-use xoff_network::scenario::Scenario;
+use xoff_network::scenario::Checked;
 use xoff_sim::kernel::NodeId;
 use xoff_sim::time::Time;
 
@@ -88,8 +88,8 @@ impl PeerOptions {
 /// # Errors
 ///
 /// What is not together.
-pub fn check(scenario: &Scenario, peer: Option<&PeerOptions>) -> anyhow::Result<()> {
-    let hosts = scenario.expanded()?.attached_hosts();
+pub fn check(scenario: &Checked, peer: Option<&PeerOptions>) -> anyhow::Result<()> {
+    let hosts = scenario.attached_hosts();
     match (hosts.first(), peer) {
         (None, None) => Ok(()),
         (Some(host), None) => bail!(

@@ -47,7 +47,12 @@ mod tests {
 
     #[test]
     fn files_are_found_from_everywhere() {
-        let mut scenario = Source::find("pair").unwrap().read(&[]).unwrap();
+        let mut scenario = Source::find("pair")
+            .unwrap()
+            .read(&[])
+            .unwrap()
+            .written()
+            .clone();
         let mut other = scenario.flows[0].clone();
         scenario.flows[0].sizes = Some("sizes/web.txt".into());
         other.name = "other".into();

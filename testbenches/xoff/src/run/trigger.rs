@@ -82,7 +82,7 @@ impl Signals {
                 NicKind::Model
             });
         }
-        let mut simulation = Simulation::with(&alone, endpoints)?;
+        let mut simulation = Simulation::with(&alone.checked()?, endpoints)?;
         simulation.set_skip(false);
         let clocked = simulation
             .station(host)

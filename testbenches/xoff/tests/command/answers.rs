@@ -9,7 +9,11 @@ use xoff_waves::report::Report;
 fn run(name: &str, settings: &[(&str, &str)]) -> Report {
     let settings = [settings, &[("host.nic", "model")]].concat();
     let scenario = scenario(name, &settings);
-    execute::run(&scenario, &RunOptions::new(Endpoints::default())).unwrap()
+    execute::run(
+        &scenario.checked().unwrap(),
+        &RunOptions::new(Endpoints::default()),
+    )
+    .unwrap()
 }
 
 /// The text of the first screen, without that of its picture: a line for each element that begins one.

@@ -19,7 +19,9 @@ fn time(nic: &str, hosts: u32, frames: u32) -> f64 {
     ];
     let scenario = scenario("allreduce", &settings);
     let options = RunOptions::new(xoff_cosim::endpoints());
-    let summary = execute::run(&scenario, &options).unwrap().summary;
+    let summary = execute::run(&scenario.checked().unwrap(), &options)
+        .unwrap()
+        .summary;
     assert_eq!(summary.metrics["flows_unfinished.ring"], 0.0);
     assert_eq!(summary.metrics["payload_errors"], 0.0);
     summary.metrics["flow_completion_ns.ring.p999"]
@@ -74,7 +76,10 @@ fn round(nic: NicKind, pattern: &str, kib: u32) -> (f64, f64) {
     scenario.host.nic = nic;
     scenario.expect.clear();
     let options = RunOptions::new(xoff_cosim::endpoints());
-    let metrics = execute::run(&scenario, &options).unwrap().summary.metrics;
+    let metrics = execute::run(&scenario.checked().unwrap(), &options)
+        .unwrap()
+        .summary
+        .metrics;
     assert_eq!(metrics["job_rounds.reduce"], 1.0);
     assert_eq!(metrics["payload_errors"], 0.0);
     let time = metrics["job_completion_ns.reduce.p50"];
@@ -125,7 +130,10 @@ fn a_ring_waits_for_its_slowest() {
     let stall = "at = '30 us'\ndo.stall = { host = 'h5', for = '500 us' }";
     slow.events.push(toml::from_str(stall).unwrap());
     let options = RunOptions::new(xoff_cosim::endpoints());
-    let metrics = execute::run(&slow, &options).unwrap().summary.metrics;
+    let metrics = execute::run(&slow.checked().unwrap(), &options)
+        .unwrap()
+        .summary
+        .metrics;
     let fastest = metrics["flow_completion_ns.ring.p50"];
     assert!(fastest > usual + 400_000.0, "{fastest}, {usual}");
 }

@@ -22,6 +22,8 @@ fn ring(settings: &[&str]) -> Scenario {
         .unwrap()
         .read(&settings)
         .unwrap()
+        .written()
+        .clone()
 }
 
 /// How long a schedule takes with these NICs, in nanoseconds, with the monitors at every port.
@@ -66,7 +68,9 @@ fn one_schedule_has_one_result() {
             no_skip,
             ..RunOptions::new(xoff_cosim::endpoints())
         };
-        let summary = execute::run(&scenario, &options).unwrap().summary;
+        let summary = execute::run(&scenario.checked().unwrap(), &options)
+            .unwrap()
+            .summary;
         assert_eq!(summary.metrics["job_rounds.ring"], 1.0);
         assert_eq!(summary.jobs[0].kind, "goal");
         summary.digest
@@ -75,7 +79,7 @@ fn one_schedule_has_one_result() {
     assert_eq!(digest(2, false), whole);
     assert_eq!(digest(1, true), whole);
     let endpoints = xoff_cosim::endpoints();
-    let mut first = Simulation::with(&scenario, &endpoints).unwrap();
+    let mut first = Simulation::with(&scenario.checked().unwrap(), &endpoints).unwrap();
     first.run_until(Time::from_us(47)).unwrap();
     let saved = first.save().unwrap();
     let mut second = Simulation::restore(&saved, &endpoints).unwrap();

@@ -608,7 +608,11 @@ fn one_digest_with_events_whatever_the_samples_and_threads() {
             threads: Some(threads),
             ..RunOptions::new(xoff_cosim::endpoints())
         };
-        let report = execute::run(&scenario("deadlock", &settings), &options).unwrap();
+        let report = execute::run(
+            &scenario("deadlock", &settings).checked().unwrap(),
+            &options,
+        )
+        .unwrap();
         (
             report.summary.digest,
             report.summary.metrics["deadlocks"],
@@ -639,7 +643,7 @@ fn pingmesh_finds_what_is_wrong() {
         for seed in ["1", "4"] {
             let scenario = scenario("pingmesh", &[("variant", variant), ("seed", seed)]);
             let options = RunOptions::new(xoff_cosim::endpoints());
-            let report = execute::run(&scenario, &options).unwrap();
+            let report = execute::run(&scenario.checked().unwrap(), &options).unwrap();
             let failed = report.summary.expectations.iter().find(|one| !one.held);
             assert_eq!(failed, None, "{variant}, seed {seed}");
             let findings = report.summary.findings.iter();
@@ -692,7 +696,10 @@ fn websearch_without_pfc_is_faster_at_every_load() {
             ],
         );
         let options = RunOptions::new(xoff_cosim::endpoints());
-        let metrics = execute::run(&scenario, &options).unwrap().summary.metrics;
+        let metrics = execute::run(&scenario.checked().unwrap(), &options)
+            .unwrap()
+            .summary
+            .metrics;
         for error in ["payload_errors", "completion_errors", "failed_qps"] {
             assert_eq!(metrics[error], 0.0, "{variant} {load}");
         }
@@ -723,7 +730,7 @@ fn late_cnps() {
 fn latency() {
     let broken = |settings: &[(&str, &str)]| -> Vec<String> {
         let report = execute::run(
-            &scenario("latency", settings),
+            &scenario("latency", settings).checked().unwrap(),
             &RunOptions::new(xoff_cosim::endpoints()),
         );
         let expectations = report.unwrap().summary.expectations;
@@ -752,7 +759,7 @@ fn probes_are_beside_what_is_measured() {
     let probes = [("pingmesh.interval", "50 us")];
     let run = |settings: &[(&str, &str)]| {
         let options = RunOptions::new(xoff_cosim::endpoints());
-        execute::run(&scenario("incast", settings), &options)
+        execute::run(&scenario("incast", settings).checked().unwrap(), &options)
             .unwrap()
             .summary
             .metrics

@@ -60,7 +60,9 @@ fn pair(nic: &str) -> Scenario {
 }
 
 fn run(scenario: &Scenario, options: &RunOptions) -> Summary {
-    execute::run(scenario, options).unwrap().summary
+    execute::run(&scenario.checked().unwrap(), options)
+        .unwrap()
+        .summary
 }
 
 fn dropped(summary: &Summary, node: &str, reason: &str) -> u64 {
@@ -128,7 +130,7 @@ fn one_digest_with_injection_whatever_the_manner_of_running() {
 
 /// Returns the frames that arrive at b, with the times of their ends.
 fn arrivals(scenario: &Scenario) -> Vec<(Vec<u8>, Time)> {
-    let mut simulation = xoff_cosim::simulation(scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let b = simulation.node("b").unwrap();
     simulation.network_mut().tap(b, PortId(0), true);
     let mut arrivals = Vec::new();
@@ -151,7 +153,7 @@ fn a_run_is_replayed_from_its_capture() {
     let mut recorded = pair("model");
     let options = RunOptions {
         capture: Some((
-            execute::all_ports(&recorded).unwrap(),
+            execute::all_ports(&recorded.checked().unwrap()),
             folder.path().join("c.pcapng"),
         )),
         ..RunOptions::new(xoff_cosim::endpoints())
@@ -180,7 +182,9 @@ fn a_simulation_without_the_frames_is_refused() {
         .inject
         .push(toml::from_str("file = 'c.pcapng'\nhost = 'b'").unwrap());
     assert_eq!(
-        xoff_cosim::simulation(&scenario).unwrap_err().to_string(),
+        xoff_cosim::simulation(&scenario.checked().unwrap())
+            .unwrap_err()
+            .to_string(),
         "inject.0.file: the frames of c.pcapng have not been read"
     );
 }

@@ -156,7 +156,7 @@ fn w_is_what_the_delays_say() {
         let scenario = pair(nic.clone(), cable, duration);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("an.pcapng");
-        let sender = xoff_cosim::simulation(&scenario)
+        let sender = xoff_cosim::simulation(&scenario.checked().unwrap())
             .unwrap()
             .node("an")
             .unwrap();
@@ -164,7 +164,7 @@ fn w_is_what_the_delays_say() {
             capture: Some((vec![(sender, PortId(0))], path.clone())),
             ..RunOptions::new(xoff_cosim::endpoints())
         };
-        let report = execute::run(&scenario, &options).unwrap();
+        let report = execute::run(&scenario.checked().unwrap(), &options).unwrap();
         let losses = losses(&path);
         let packet = scenario.host.rate.time_of(PACKET_BYTES);
         let says = until_the_nak(&scenario).as_ps() as f64 / packet.as_ps() as f64;

@@ -205,7 +205,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     let parsed = |rules: &[&str]| rules.iter().map(|rule| rule.parse().unwrap()).collect();
     scenario.links[0].faults = parsed(case.rules[0]);
     scenario.links[0].faults_back = parsed(case.rules[1]);
-    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let mut monitor = Monitor::new();
     if let Some(dcqcn) = &scenario.host.dcqcn {
         monitor = monitor.with_cnp_interval(dcqcn.cnp_interval);
@@ -243,7 +243,7 @@ fn run_changed(case: &Case, mut scenario: Scenario) -> Seen {
     simulation
         .run_until_observed(Time::ZERO + scenario.duration, see)
         .unwrap();
-    let uses = simulation.faults(&scenario).into_iter();
+    let uses = simulation.faults(&scenario.checked().unwrap()).into_iter();
     let hits = uses.map(|used| (used.rule, used.hit)).collect();
     Seen {
         records,

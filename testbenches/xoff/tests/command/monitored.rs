@@ -13,7 +13,7 @@ use xoff::run::monitors::Monitors;
 /// Runs a scenario and returns what the monitors found at the ports of switches and hosts: first at nodes that are not
 /// `known` to break rules, then at those that are.
 fn watched(scenario: &Scenario, known: &[&str]) -> [Report; 2] {
-    let mut simulation = xoff_cosim::simulation(scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let is_known = |(node, _): &(NodeId, PortId)| {
         known.contains(&simulation.names()[node.0 as usize].as_str())
     };

@@ -33,7 +33,7 @@ fn star_for(duration: &str, more: &str) -> Scenario {
         text,
         folder: Default::default(),
     };
-    source.read(&[]).unwrap()
+    source.read(&[]).unwrap().written().clone()
 }
 
 const SWITCH: &str = "[[switches]]\nname = \"t\"\n";
@@ -259,8 +259,9 @@ fn pauses_of_a_storm_are_captured_where_they_are_sent() {
     let scenario = star_for("5 ms", &format!("{storm}\n{SWITCH}"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("all.pcapng");
+    let scenario = scenario.checked().unwrap();
     let options = RunOptions {
-        capture: Some((execute::all_ports(&scenario).unwrap(), path.clone())),
+        capture: Some((execute::all_ports(&scenario), path.clone())),
         ..RunOptions::new(xoff_cosim::endpoints())
     };
     execute::run(&scenario, &options).unwrap();

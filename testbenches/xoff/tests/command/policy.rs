@@ -139,6 +139,7 @@ fn the_recorded_scenario_has_the_same_digest() {
 #[test]
 fn a_checkpoint_has_the_policy() {
     let scenario: Scenario = toml::from_str(&drifting()).unwrap();
+    let scenario = scenario.checked().unwrap();
     let to = |mut run: Run, until: Time| {
         while run.now() < until {
             run.advance(until, |_| ()).unwrap();
@@ -169,7 +170,8 @@ fn registers_of_dcqcn_are_set_while_the_nic_runs() {
     let still = "[[events]]\nat = '100 us'\ndo.dcqcn = { host = 's', rate_timer = '0', byte_counter = '0 B' }";
     let rates = |nic: &str, event: &str| {
         let scenario: Scenario = toml::from_str(&incast(nic, event)).unwrap();
-        let mut simulation = Simulation::with(&scenario, &xoff_cosim::endpoints()).unwrap();
+        let mut simulation =
+            Simulation::with(&scenario.checked().unwrap(), &xoff_cosim::endpoints()).unwrap();
         let mut rises = 0;
         let mut last = [f64::MAX; 2];
         for us in 102..300 {

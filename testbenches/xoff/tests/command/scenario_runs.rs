@@ -12,7 +12,12 @@ pub fn scenario(name: &str, settings: &[(&str, &str)]) -> Scenario {
         value: (*value).into(),
     };
     let settings: Vec<Setting> = settings.iter().map(setting).collect();
-    Source::find(name).unwrap().read(&settings).unwrap()
+    Source::find(name)
+        .unwrap()
+        .read(&settings)
+        .unwrap()
+        .written()
+        .clone()
 }
 
 /// Runs a scenario with the protocol monitors at every port. They have to find that frames break these rules, and no
@@ -32,8 +37,9 @@ pub fn run_by_design(scenario: &Scenario) -> Report {
 
 /// Runs a scenario with monitors, whose findings of these kinds have to be of these rules.
 fn watched(scenario: &Scenario, kinds: &[FindingKind], broken: &[&str]) -> Report {
+    let scenario = &scenario.checked().unwrap();
     let options = RunOptions {
-        check: Some(execute::all_ports(scenario).unwrap()),
+        check: Some(execute::all_ports(scenario)),
         ..RunOptions::new(xoff_cosim::endpoints())
     };
     let report = execute::run(scenario, &options).unwrap();

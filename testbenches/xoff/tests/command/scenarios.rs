@@ -108,7 +108,7 @@ fn rtl_and_model_send_the_same_requests() {
             ("flows.bulk.count", "5"),
         ];
         let scenario = scenario("pair", &settings);
-        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         let mut sent = Vec::new();
         let a = simulation.node("a").unwrap();
         simulation
@@ -279,22 +279,29 @@ fn selective() -> Scenario {
 fn one_digest_whatever_the_manner() {
     let folder = tempfile::tempdir().unwrap();
     for (name, scenario) in short() {
-        let digest =
-            |options: &RunOptions| execute::run(&scenario, options).unwrap().summary.digest;
+        let digest = |options: &RunOptions| {
+            execute::run(&scenario.checked().unwrap(), options)
+                .unwrap()
+                .summary
+                .digest
+        };
         let expected = digest(&RunOptions::new(xoff_cosim::endpoints()));
         let other = Scenario {
             seed: 2,
             ..scenario.clone()
         };
         assert_ne!(
-            execute::run(&other, &RunOptions::new(xoff_cosim::endpoints()))
-                .unwrap()
-                .summary
-                .digest,
+            execute::run(
+                &other.checked().unwrap(),
+                &RunOptions::new(xoff_cosim::endpoints())
+            )
+            .unwrap()
+            .summary
+            .digest,
             expected,
             "{name}: a seed that changes nothing"
         );
-        let simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         let ports = simulation.all_ports();
         let host = simulation.names()[0].clone();
         let window = xoff_network::WaveWindow {
@@ -382,9 +389,9 @@ fn cycles_of_nics_are_counted_until_now() {
 #[test]
 fn metrics_have_the_same_names_at_all_times() {
     for (name, scenario) in short() {
-        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         let mut recorder = Recorder::new(&simulation);
-        let known: Vec<Metric> = names(&scenario).into_iter().collect();
+        let known: Vec<Metric> = names(&scenario.checked().unwrap()).into_iter().collect();
         for _ in 0..2 {
             let measured: Vec<Metric> = recorder.metrics(&simulation).into_keys().collect();
             assert_eq!(measured, known, "{name}");
@@ -402,9 +409,9 @@ fn metrics_have_the_same_names_at_all_times() {
 fn one_digest_over_a_checkpoint() {
     for (name, scenario) in short().into_iter().chain([("selective", selective())]) {
         let end = Time::ZERO + scenario.duration;
-        let mut whole = xoff_cosim::simulation(&scenario).unwrap();
+        let mut whole = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         whole.run_until(end).unwrap();
-        let mut first = xoff_cosim::simulation(&scenario).unwrap();
+        let mut first = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         first.run_until(Time::from_ps(23_456_789)).unwrap();
         let saved = first.save().unwrap();
         drop(first);
@@ -429,10 +436,13 @@ fn frames_of_a_capture_have_right_icrcs() {
     let path = folder.path().join("all.pcapng");
     let scenario = &short()["incast"];
     let options = RunOptions {
-        capture: Some((execute::all_ports(scenario).unwrap(), path.clone())),
+        capture: Some((
+            execute::all_ports(&scenario.checked().unwrap()),
+            path.clone(),
+        )),
         ..RunOptions::new(xoff_cosim::endpoints())
     };
-    execute::run(scenario, &options).unwrap();
+    execute::run(&scenario.checked().unwrap(), &options).unwrap();
     let (mut packets, mut pauses) = (0, 0);
     for record in xoff_waves::capture::open(&path).unwrap() {
         let parsed = xoff_sim::protocol::parse(&record.unwrap().bytes);
@@ -524,7 +534,7 @@ name = "s"
         let mut scenario: Scenario =
             toml::from_str(&[head, &star(&["a", "b"]), flows].concat()).unwrap();
         scenario.host.nic = nic.clone();
-        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         let [a, s] = ["a", "s"].map(|name| simulation.node(name).unwrap());
         let mut bytes = MacAddr::CONTROL.0.to_vec();
         bytes.extend([2, 0, 0, 0, 0, 9, 0x88, 0x08, 1, 1, 0, 1 << 3]);
@@ -637,7 +647,7 @@ fn what_other_classes_do_costs_a_lossless_class_no_frame() {
                 link.cable = Length::from_m(300);
             }
         }
-        let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+        let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
         simulation
             .run_until(Time::ZERO + scenario.duration)
             .unwrap();
@@ -692,6 +702,7 @@ fn a_receive_buffer_that_cannot_hold_what_follows_a_pause_is_refused() {
         }
         table.insert("host".into(), host.into());
         let scenario: Scenario = table.try_into().unwrap();
+        let scenario = scenario.checked().map_err(|issues| issues.to_string())?;
         Simulation::check(&scenario, &xoff_cosim::endpoints()).map_err(|error| error.to_string())
     };
     assert_eq!(refused(&[]), Ok(()));
@@ -731,7 +742,7 @@ fn models_need_no_rtl() {
         ],
     );
     let digest = |endpoints| {
-        let report = execute::run(&models, &RunOptions::new(endpoints)).unwrap();
+        let report = execute::run(&models.checked().unwrap(), &RunOptions::new(endpoints)).unwrap();
         report.summary.digest
     };
     assert_eq!(

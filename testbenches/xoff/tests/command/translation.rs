@@ -4,8 +4,6 @@ use std::fs;
 
 use crate::common::{file, xoff};
 use crate::scenario_runs::run_by_design;
-use xoff_network::Simulation;
-use xoff_network::endpoint::Endpoints;
 use xoff_network::results::FindingKind;
 use xoff_network::scenario::{Operation, Scenario};
 use xoff_waves::report::Summary;
@@ -205,8 +203,7 @@ fn pages_that_cannot_be_freed_are_named() {
             "host: b has no pages to free: its NIC does not translate addresses, which host.translation turns on",
         ),
     ] {
-        let checked = Simulation::check(&freed(changes), &Endpoints::default());
-        let said = checked.unwrap_err().to_string();
+        let said = freed(changes).checked().unwrap_err().to_string();
         assert_eq!(said, format!("events.0.do.free.{expected}"));
     }
 }

@@ -47,7 +47,7 @@ fn flows(flows: &[(bool, u8)], periods: u32) -> Scenario {
 fn delivered(scenario: &Scenario, nic: &NicKind) -> (Vec<f64>, Vec<(u8, u32)>) {
     let mut scenario = scenario.clone();
     scenario.host.nic = nic.clone();
-    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let a = simulation.node("a").unwrap();
     let port = simulation.ports(a).next().unwrap();
     simulation.network_mut().tap(a, port, true);
@@ -218,7 +218,7 @@ fn weights_that_no_nic_keeps_are_refused() {
     let why = |change: &dyn Fn(&mut Scenario)| {
         let mut scenario = flows(&[(true, 3)], 1);
         change(&mut scenario);
-        scenario.check().unwrap_err().to_string()
+        scenario.checked().unwrap_err().to_string()
     };
     assert_eq!(
         why(&|it| it.host.weights = [1, 1, 1, 1, 1, 1, 700, 999]),
@@ -258,7 +258,7 @@ to = "b"
 /// PSN was sent, by its place behind the first.
 fn run(mut scenario: Scenario, nic: &NicKind) -> ([u64; 4], BTreeMap<i32, u32>) {
     scenario.host.nic = nic.clone();
-    let mut simulation = xoff_cosim::simulation(&scenario).unwrap();
+    let mut simulation = xoff_cosim::simulation(&scenario.checked().unwrap()).unwrap();
     let a = simulation.node("a").unwrap();
     let port = simulation.ports(a).next().unwrap();
     simulation.network_mut().tap(a, port, true);

@@ -675,9 +675,9 @@ fn nics() -> Endpoints {
 fn a_simulation_with_an_own_nic_goes_on_from_its_saved_state() {
     let scenario = talking("chatty");
     let at = |us| Time::from_us(us);
-    let mut whole = Simulation::with(&scenario, &nics()).unwrap();
+    let mut whole = Simulation::with(&scenario.checked().unwrap(), &nics()).unwrap();
     whole.run_until(at(100)).unwrap();
-    let mut first = Simulation::with(&scenario, &nics()).unwrap();
+    let mut first = Simulation::with(&scenario.checked().unwrap(), &nics()).unwrap();
     first.run_until(at(37)).unwrap();
     let saved = first.save().unwrap();
     let mut second = Simulation::restore(&saved, &nics()).unwrap();
@@ -712,13 +712,13 @@ fn an_own_nic_that_cannot_go_on_is_named() {
         let error: SimulationError = result.map(drop).unwrap_err();
         error.to_string()
     };
-    let silent = Simulation::with(&talking("silent"), &nics()).unwrap();
+    let silent = Simulation::with(&talking("silent").checked().unwrap(), &nics()).unwrap();
     let error = silent.save().unwrap_err().to_string();
     assert!(
         error.starts_with("hosts.own.nic: a host with an own NIC is in no checkpoint"),
         "{error}"
     );
-    let saved = Simulation::with(&talking("chatty"), &nics())
+    let saved = Simulation::with(&talking("chatty").checked().unwrap(), &nics())
         .unwrap()
         .save()
         .unwrap();

@@ -36,11 +36,11 @@ fn run_for(duration: Duration, events: Vec<Event>) -> Summary {
     });
     scenario.pingmesh = Some(Pingmesh::default());
     scenario.events = events;
-    let mut run = Run::new(&scenario, &crate::Endpoints::default()).unwrap();
+    let mut run = Run::new(&scenario.checked().unwrap(), &crate::Endpoints::default()).unwrap();
     while !run.has_ended() {
         run.step(&mut []).unwrap();
     }
-    Summary::of(&mut run, &scenario).unwrap()
+    Summary::of(&mut run, &scenario.checked().unwrap()).unwrap()
 }
 
 fn told(summary: &Summary) -> Vec<&str> {

@@ -29,7 +29,7 @@ fn racks(ip: IpVersion) -> Scenario {
     scenario.host.ip = ip;
     scenario.duration = Duration::from_us(150);
     scenario.measure_from = Duration::from_us(50);
-    scenario.check().unwrap();
+    scenario.checked().unwrap();
     scenario
 }
 
@@ -42,7 +42,7 @@ fn goodput_of(ip_header: f64) -> f64 {
 #[test]
 fn a_clos_network_of_ipv6_hosts() {
     let scenario = racks(IpVersion::V6);
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     let mut recorder = Recorder::new(&simulation);
     for name in ["h0", "h2", "h3", "l0", "l1"] {
         let node = simulation.node(name).unwrap();
@@ -123,7 +123,7 @@ fn headroom_and_times_count_the_longer_header() {
     let at = |ip| {
         let mut scenario = racks(ip);
         scenario.flows[0].message = ByteCount::new(1);
-        let whole = scenario.expanded().unwrap();
+        let whole = scenario.checked().unwrap();
         let plan = Plan::new(&whole);
         let tor = whole.switches[0].names().remove(0);
         let routes = ForwardingConfig::default();
@@ -179,7 +179,7 @@ fn hosts_of_both_versions_in_one_network() {
         ))
     };
     let both = text("a1");
-    both.check().unwrap();
+    both.checked().unwrap();
     let (simulation, metrics) = run(&both);
     assert!(simulation.finished());
     assert_eq!(metrics[&Metric::total(Quantity::Drops)], 0.0);
@@ -190,7 +190,7 @@ fn hosts_of_both_versions_in_one_network() {
         .map(|flow| flow.qp.own.ip.to_string());
     assert_eq!(ips.collect::<Vec<_>>(), ["10.0.0.1", "fd00::3"]);
     assert_eq!(
-        text("b").check().unwrap_err().to_string(),
+        text("b").checked().unwrap_err().to_string(),
         "flows.old: a0 has an IPv4 address and b0 an IPv6 one: the same `ip` for both"
     );
 }

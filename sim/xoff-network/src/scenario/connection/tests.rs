@@ -25,8 +25,7 @@ fn flow(from: &str, to: &str, pairs: Pairs) -> FlowSettings {
 /// Name, sender and receiver of each flow.
 fn flows(hosts: u32, flow: FlowSettings) -> Vec<String> {
     let scenario = star(hosts).flow(flow);
-    scenario.check().unwrap();
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let (flows, series) = whole.connections();
     assert_eq!(flows.len(), series.len());
     let show = |flow: &Connection<'_>| format!("{} {}>{}", flow.name, flow.from, flow.to);
@@ -77,8 +76,7 @@ fn a_permutation_has_each_receiver_once_and_depends_on_the_seed() {
     let receivers = |seed| {
         let mut scenario = star(40).flow(flow("h", "h", Pairs::Permutation));
         scenario.seed = seed;
-        scenario.check().unwrap();
-        let whole = scenario.expanded().unwrap();
+        let whole = scenario.checked().unwrap();
         let flows = whole.connections().0;
         assert!(flows.iter().all(|flow| flow.from != flow.to));
         flows.into_iter().map(|flow| flow.to).collect::<Vec<_>>()
@@ -108,12 +106,12 @@ fn web(load: f64, distribution: &str) -> FlowSettings {
 fn arrivals_are_poisson_and_make_the_load() {
     let scenario = star(20).flow(web(0.5, "0 0\n20000 100"));
     // More than the NICs have QPs, which does not matter here.
-    let said = scenario.check().unwrap_err().to_string();
+    let said = scenario.checked().unwrap_err().to_string();
     assert!(
         said.ends_with("flows, and its NIC 4096 QPs, and so with 19 others"),
         "{said}"
     );
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.written_out().unwrap().unwrap();
     let (flows, series) = whole.connections();
     assert_eq!(series.len(), 1);
     assert!(series[0].workload && series[0].flows == (0..flows.len()));
@@ -147,7 +145,7 @@ fn arrivals_keep_to_their_time_hosts_and_rates() {
     let of = |rate: &str| {
         let mut scenario = star(4).flow(entry.clone());
         scenario.host.rate = rate.parse().unwrap();
-        let whole = scenario.expanded().unwrap();
+        let whole = scenario.written_out().unwrap().unwrap();
         let flows = whole.connections().0;
         for flow in &flows {
             assert!(flow.from == "h0" || flow.from == "h1");
@@ -182,8 +180,7 @@ fn a_list_starts_when_the_entry_says() {
     ));
     entry.start = Duration::from_us(3);
     let scenario = star(2).flow(entry);
-    scenario.check().unwrap();
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let flows = whole.connections().0;
     let show = |flow: &Connection<'_>| {
         let us = flow.start.as_ps() / 1_000_000;
@@ -207,7 +204,7 @@ fn a_list_starts_when_the_entry_says() {
 
 #[test]
 fn flows_that_do_not_fit_are_all_listed() {
-    let said = |scenario: &Scenario| scenario.check().unwrap_err().to_string();
+    let said = |scenario: &Scenario| scenario.checked().unwrap_err().to_string();
     let mut scenario = star(3)
         .host("x")
         .host("y")
@@ -289,8 +286,7 @@ fn probes_go_to_one_host_of_each_reach() {
     };
     scenario.topology = Some(Topology::from(clos));
     scenario.pingmesh = Some(crate::scenario::Pingmesh::default());
-    scenario.check().unwrap();
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let (flows, series) = whole.connections();
     assert_eq!(flows.len(), 3 * 24);
     let names: Vec<&str> = series.iter().map(|series| &*series.name).collect();
@@ -316,8 +312,7 @@ fn probes_go_to_one_host_of_each_reach() {
     // Behind one switch there is one reach.
     let mut star = star(5);
     star.pingmesh = Some(crate::scenario::Pingmesh::default());
-    star.check().unwrap();
-    let whole = star.expanded().unwrap();
+    let whole = star.checked().unwrap();
     let (flows, series) = whole.connections();
     assert_eq!((flows.len(), series.len()), (5, 1));
     assert_eq!((&*flows[4].from, &*flows[4].to), ("h4", "h0"));

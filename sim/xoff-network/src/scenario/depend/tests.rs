@@ -29,7 +29,7 @@ fn entry(name: &str, keys: &str) -> String {
 /// Checks that no message was posted before everything that it waits for was seen, and that none waited longer than a
 /// clock.
 fn in_order(scenario: &Scenario, simulation: &Simulation) {
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let (flows, _) = whole.connections();
     let (gates, _) = whole.gates(&flows);
     assert!(!gates.is_empty());
@@ -150,7 +150,7 @@ fn halving_doubling_brings_every_part_everywhere() {
             "from = 'h'\npattern = 'halving-doubling-all-reduce'\nmessage = '8 KiB'\ncount = 1",
         ),
     );
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let (flows, _) = whole.connections();
     // By step: each host has contributions of some hosts, and sends them all.
     let mut has: Vec<BTreeSet<usize>> = (0..8).map(|host| BTreeSet::from([host])).collect();
@@ -285,7 +285,7 @@ fn iops_at(bus: &str, keys: &str) -> f64 {
     );
     let mut scenario = scenario(2, 10_500, &flows);
     scenario.host.pcie_rate = Some(bus.parse().unwrap());
-    let mut simulation = Simulation::new(&scenario).unwrap();
+    let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
     simulation.run_until(Time::from_us(500)).unwrap();
     let mut recorder = Recorder::new(&simulation);
     simulation.run_until(Time::from_us(10_500)).unwrap();
@@ -311,7 +311,7 @@ fn one_way(keys: &str) -> f64 {
 fn read(bytes: u32) -> f64 {
     let keys = format!("operation = 'read'\nmessage = '{bytes} B'\noutstanding = 1");
     let flows = entry("f", &format!("from = 'h1'\nto = 'h0'\n{keys}"));
-    let mut simulation = Simulation::new(&scenario(2, 2_000, &flows)).unwrap();
+    let mut simulation = Simulation::new(&scenario(2, 2_000, &flows).checked().unwrap()).unwrap();
     simulation.run_until(Time::from_us(1_000)).unwrap();
     let mut recorder = Recorder::new(&simulation);
     simulation.run_until(Time::from_us(2_000)).unwrap();
@@ -421,7 +421,7 @@ fn incasts_come_at_random_from_hosts_that_differ() {
     let keys =
         "from = 'h'\nto = 'h0'\npattern = 'incast'\nmessage = '2 KB'\nsenders = 5\nload = 0.2";
     let scenario = scenario(9, 2_000, &entry("f", keys));
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let (flows, _) = whole.connections();
     for incast in flows.chunks(5) {
         let senders: BTreeSet<&String> = incast.iter().map(|flow| &flow.from).collect();
@@ -451,7 +451,7 @@ fn checkpoints_and_threads_change_nothing() {
     let whole = ran(&scenario);
     finished(&whole);
     for stop in [13, 40, 77, 120] {
-        let mut first = Simulation::new(&scenario).unwrap();
+        let mut first = Simulation::new(&scenario.checked().unwrap()).unwrap();
         first.run_until(Time::from_us(stop)).unwrap();
         let saved = first.save().unwrap();
         let mut second = Simulation::restore(&saved, &Endpoints::default()).unwrap();
@@ -469,7 +469,7 @@ fn checkpoints_and_threads_change_nothing() {
             .num_threads(threads)
             .build()
             .unwrap();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         simulation.network_mut().set_parallel_from(0);
         pool.install(|| simulation.run_until(end)).unwrap();
         assert_eq!(simulation.digest(), whole.digest(), "{threads} threads");
@@ -478,7 +478,7 @@ fn checkpoints_and_threads_change_nothing() {
 
 /// What is said of entries of flows that do not fit, in a network of six hosts.
 fn said(flows: &str) -> String {
-    let checked = scenario(6, 100, flows).check();
+    let checked = scenario(6, 100, flows).checked();
     checked
         .err()
         .map_or("nothing".into(), |issues| issues.to_string())

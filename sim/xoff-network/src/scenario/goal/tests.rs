@@ -250,7 +250,7 @@ fn checkpoints_and_threads_change_nothing() {
     let whole = ran(&scenario);
     let took = completion(&whole);
     for stop in [0, 1, 20, 55, 90, 200] {
-        let mut first = Simulation::new(&scenario).unwrap();
+        let mut first = Simulation::new(&scenario.checked().unwrap()).unwrap();
         first.run_until(Time::from_us(stop)).unwrap();
         let saved = first.save().unwrap();
         let mut second = Simulation::restore(&saved, &Endpoints::default()).unwrap();
@@ -263,7 +263,7 @@ fn checkpoints_and_threads_change_nothing() {
             .num_threads(threads)
             .build()
             .unwrap();
-        let mut simulation = Simulation::new(&scenario).unwrap();
+        let mut simulation = Simulation::new(&scenario.checked().unwrap()).unwrap();
         simulation.network_mut().set_parallel_from(0);
         pool.install(|| simulation.run_until(end)).unwrap();
         assert_eq!(simulation.digest(), whole.digest(), "{threads} threads");
@@ -620,11 +620,11 @@ fn schedules_that_do_not_fit_a_scenario_are_refused() {
             "flows.job.from: 'x' is no host: hosts are h0, h1",
         ),
     ] {
-        let wrong = with(2, 100, &entry(keys), &three).check().unwrap_err();
+        let wrong = with(2, 100, &entry(keys), &three).checked().unwrap_err();
         assert_eq!(wrong.to_string(), right, "{keys}");
     }
     let answered = entry("") + "[[flows]]\nname = 'back'\nanswers = 'job'\n";
-    let wrong = with(3, 100, &answered, &three).check().unwrap_err();
+    let wrong = with(3, 100, &answered, &three).checked().unwrap_err();
     let right = "flows.back.answers: 'job': only flows between pairs can be answered";
     assert!(wrong.to_string().starts_with(right), "{wrong}");
     for (keys, right) in [
@@ -667,15 +667,15 @@ fn schedules_that_do_not_fit_a_scenario_are_refused() {
             "flows.job.working_set: not with goal: its messages have places of their own",
         ),
     ] {
-        let wrong = with(3, 100, &entry(keys), &three).check().unwrap_err();
+        let wrong = with(3, 100, &entry(keys), &three).checked().unwrap_err();
         assert_eq!(wrong.to_string(), right, "{keys}");
     }
     let mut unread = scenario(3, 100, &three);
     unread.flows[0].schedule = None;
-    let wrong = unread.check().unwrap_err().to_string();
+    let wrong = unread.checked().unwrap_err().to_string();
     assert_eq!(wrong, "flows.job.goal: a.goal has not been read");
     let broken = scenario(3, 100, "num_ranks x")
-        .check()
+        .checked()
         .unwrap_err()
         .to_string();
     assert_eq!(broken, "a.goal:1: num_ranks 'x': 1 to 65536 is right");

@@ -15,13 +15,13 @@ fn scenario(topology: impl Into<Topology>) -> Scenario {
 }
 
 fn cables(scenario: &Scenario) -> BTreeSet<String> {
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let cables = whole.cables().into_iter();
     cables.map(|(a, b, _)| format!("{a}-{b}")).collect()
 }
 
 fn said(scenario: &Scenario) -> String {
-    scenario.check().unwrap_err().to_string()
+    scenario.checked().unwrap_err().to_string()
 }
 
 #[test]
@@ -32,14 +32,14 @@ fn a_star_and_a_ring() {
         rate: Some(LineRate::G100),
     };
     let star = scenario(star);
-    star.check().unwrap();
+    star.checked().unwrap();
     let names = |list: &[&str]| {
         list.iter()
             .map(|name| (*name).to_owned())
             .collect::<BTreeSet<_>>()
     };
     assert_eq!(cables(&star), names(&["h0-s0", "h1-s0", "h2-s0"]));
-    let link = star.expanded().unwrap().links[2].clone();
+    let link = star.checked().unwrap().links[2].clone();
     assert_eq!(
         (link.cable, link.rate),
         (Length::from_m(7), Some(LineRate::G100))
@@ -53,14 +53,14 @@ fn a_star_and_a_ring() {
         rate: Some(LineRate::G100),
     };
     let ring = scenario(ring);
-    ring.check().unwrap();
+    ring.checked().unwrap();
     assert_eq!(
         cables(&ring),
         names(&[
             "h0-s0", "h1-s0", "h2-s1", "h3-s1", "h4-s2", "h5-s2", "s0-s1", "s1-s2", "s2-s0"
         ])
     );
-    let plan = Plan::new(&ring);
+    let plan = Plan::new(&ring.checked().unwrap());
     assert_eq!(plan.ports[6..], [4, 4, 4]);
 }
 
@@ -69,8 +69,7 @@ fn a_star_and_a_ring() {
 #[test]
 fn a_clos_of_three_tiers() {
     let scenario = scenario(Clos::PAPER);
-    scenario.check().unwrap();
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     assert_eq!((plan.hosts, plan.names.len()), (384, 384 + 48 + 8 + 64));
     let ports = |name: &str| plan.ports[plan.number(name).0 as usize];
     assert_eq!(
@@ -87,7 +86,7 @@ fn a_clos_of_three_tiers() {
     ] {
         assert!(all.contains(cable), "{cable}");
     }
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let longest = whole.links.iter().map(|link| link.cable).max();
     assert_eq!(longest, Some(Length::from_m(300)));
 }
@@ -113,8 +112,7 @@ fn a_clos_of_two_tiers_with_settings_by_tier() {
     };
     let topology = scenario.topology.as_mut().unwrap();
     (topology.switch, topology.tor) = (buffer(12), buffer(9));
-    scenario.check().unwrap();
-    let whole = scenario.expanded().unwrap();
+    let whole = scenario.checked().unwrap();
     let buffers: Vec<_> = (whole.switches.iter())
         .map(|switch| (switch.names().join(" "), switch.buffer.get() / 1_000_000))
         .collect();
@@ -122,7 +120,7 @@ fn a_clos_of_two_tiers_with_settings_by_tier() {
         buffers,
         [("t0 t1".to_owned(), 9), ("l0 l1 l2 l3".to_owned(), 12)]
     );
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     let rate = |node: &str, port| plan.rate(plan.number(node), xoff_sim::kernel::PortId(port));
     assert_eq!(
         (rate("t1", 0), rate("t1", 24)),
@@ -145,12 +143,11 @@ fn a_file_adds_to_its_topology() {
         .link("x", "y", Length::from_m(1))
         .link("y", "l", Length::from_m(1));
     scenario = scenario.flow(FlowSettings::new("f", "x", "h"));
-    scenario.check().unwrap();
-    let plan = Plan::new(&scenario);
+    let plan = Plan::new(&scenario.checked().unwrap());
     assert_eq!(plan.names, ["h0", "h1", "x", "t0", "l0", "y"]);
     // The file's own links keep their places.
-    assert_eq!(scenario.expanded().unwrap().links[0].ends, ["x", "y"]);
-    let whole = scenario.expanded().unwrap();
+    assert_eq!(scenario.checked().unwrap().links[0].ends, ["x", "y"]);
+    let whole = scenario.checked().unwrap();
     let flows = whole.connections().0;
     let names: Vec<_> = flows
         .iter()
@@ -279,7 +276,7 @@ fn mistakes_in_settings_of_generated_switches_name_the_key_that_was_written() {
             ..SwitchSettings::default()
         });
     });
-    small.check().unwrap();
-    let error = Simulation::check(&small, &Endpoints::default()).unwrap_err();
+    small.checked().unwrap();
+    let error = Simulation::check(&small.checked().unwrap(), &Endpoints::default()).unwrap_err();
     assert_eq!(error.to_string(), "switch s0, topology.spine");
 }

@@ -1,8 +1,8 @@
 //! Tests of the keys.
 
-use crate::Simulation;
 use crate::endpoint::Endpoints;
 use crate::scenario::{NicKind, Scenario};
+use crate::testing::refusal;
 
 const PAIR: &str = r#"
 title = "pair"
@@ -28,8 +28,7 @@ fn read(more: &str) -> Scenario {
 
 /// What is said of the pair with more keys of the flow, and of tables behind it.
 fn said(more: &str) -> String {
-    let checked = Simulation::check(&read(more), &Endpoints::default());
-    checked.unwrap_err().to_string()
+    refusal(&read(more), &Endpoints::default())
 }
 
 #[test]
@@ -99,17 +98,17 @@ fn keys_that_do_not_fit_are_named_with_what_would_be_right() {
         entries: 0,
         ..Default::default()
     });
-    let said = own.check().unwrap_err().to_string();
+    let said = own.checked().unwrap_err().to_string();
     assert_eq!(said, "hosts.b.translation.entries: 0: 1 to 16777216");
 }
 
 #[test]
 fn nics_without_a_cache_are_named() {
     let mut scenario = read("[host.translation]");
-    scenario.check().unwrap();
+    scenario.checked().unwrap();
     scenario.hosts[1].nic = Some(NicKind::Custom("mine".into()));
     assert_eq!(
-        scenario.check().unwrap_err().to_string(),
+        scenario.checked().unwrap_err().to_string(),
         "host.translation: the NIC 'mine' of b has no cache of translations; those of \"rtl\" and \"model\" have one"
     );
 }
@@ -119,14 +118,14 @@ fn what_the_rtl_cannot_be_set_to_is_named() {
     let said = |more: &str| {
         let mut scenario = read(&format!("[host.translation]\n{more}"));
         scenario.hosts[1].nic = Some(NicKind::Rtl);
-        scenario.check().map_err(|issues| issues.to_string())
+        scenario.checked().map_err(|issues| issues.to_string())
     };
     said("entries = 4").unwrap();
     said("page = \"2MiB\"").unwrap();
     let mut model = read("[host.translation]\nstall = \"behind\"");
     model.hosts[0].nic = Some(NicKind::Rtl);
     assert_eq!(
-        model.check().unwrap_err().to_string(),
+        model.checked().unwrap_err().to_string(),
         "host.translation.stall: behind: a miss of a model NIC stops `receive` as a whole, or its `part`"
     );
     for (more, message) in [

@@ -200,7 +200,9 @@ pub fn recorded<'a>(
     if scenario.flows.is_empty() {
         return Ok(Outcome::default());
     }
-    let mut simulation = xoff_cosim::simulation(scenario).map_err(|error| Violated {
+    let made = scenario.checked().map_err(Into::into);
+    let made = made.and_then(|scenario| xoff_cosim::simulation(&scenario));
+    let mut simulation = made.map_err(|error| Violated {
         what: format!("{error:?}"),
         at: Time::ZERO,
     })?;
