@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::headers::{Headers, IpFields};
 use crate::seeded::Chance;
 use crate::time::Duration;
-use crate::wire::{Psn, Qpn, address_bits};
+use crate::wire::{EtherType, Psn, Qpn, address_bits};
 
 /// The frames that a rule applies to: all conditions that are given must hold. If none is given, every frame matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -26,11 +26,48 @@ pub struct FaultMatch {
     pub psn: Option<PsnRange>,
     /// RoCE opcode, all eight bits.
     pub opcode: Option<u8>,
-    /// Whether it has to be a READ response, of whatever place in its READ.
-    pub read_response: bool,
+    /// What kind of frame it has to be.
+    pub kind: Option<FrameKind>,
     /// Low byte of the IPv4 identification: 0xFF drops one of 256 for a NIC that counts up (SIGCOMM 2016, the
     /// livelock experiment).
     pub ip_id_low: Option<u8>,
+}
+
+/// Kinds of frames that rules tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameKind {
+    /// RoCEv2 packets.
+    Roce,
+    /// READ responses, of whatever place in their READ.
+    ReadResponse,
+    /// Frames of MAC control: pauses, of PFC or of a whole link.
+    Pause,
+}
+
+impl FrameKind {
+    const NAMES: [(Self, &str); 3] = [
+        (Self::Roce, "roce"),
+        (Self::ReadResponse, "read_response"),
+        (Self::Pause, "pause"),
+    ];
+
+    fn of_name(name: &str) -> Option<Self> {
+        let known = Self::NAMES.into_iter().find(|(_, known)| *known == name);
+        known.map(|(kind, _)| kind)
+    }
+
+    fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    fn is_of(self, headers: &Headers) -> bool {
+        match self {
+            Self::Roce => headers.bth.is_some(),
+            Self::ReadResponse => headers.bth.is_some_and(|bth| bth.opcode.is_read_response()),
+            Self::Pause => headers.ether_type == EtherType::MAC_CONTROL,
+        }
+    }
 }
 
 /// A range of PSNs from `first` to `last`, both included. If `last` is smaller, the range wraps around.
@@ -127,7 +164,7 @@ impl FaultMatch {
             && self
                 .opcode
                 .is_none_or(|opcode| headers.bth.is_some_and(|bth| bth.opcode.0 == opcode))
-            && (!self.read_response || headers.bth.is_some_and(|bth| bth.opcode.is_read_response()))
+            && self.kind.is_none_or(|kind| kind.is_of(headers))
             && self.psn.is_none_or(|range| {
                 let psn = headers.bth.map(|bth| bth.psn);
                 psn.is_some_and(|psn| range.contains(psn, flow))
@@ -162,6 +199,7 @@ pub enum FaultAction {
 /// psn +100, shots 1: drop
 /// ip_id_low 0xff, skip 10, shots 2: drop
 /// src 10.0.0.1, chance 1/1000: corrupt
+/// pause, shots 1: drop
 /// dst fd00::2: duplicate
 /// any: duplicate
 /// ```
@@ -278,19 +316,16 @@ impl FaultRule {
                 Some(())
             }
             "opcode" => number(value).map(|opcode| matches.opcode = Some(opcode)),
-            "read_response" if value.is_empty() => {
-                matches.read_response = true;
-                Some(())
-            }
             "ip_id_low" => number(value).map(|id| matches.ip_id_low = Some(id)),
             "skip" => number(value).map(|skip| self.skip = skip),
             "shots" => number(value).map(|shots| self.shots = Some(shots)),
             "chance" => value.parse().ok().map(|chance| self.chance = chance),
+            _ if value.is_empty() => FrameKind::of_name(name).map(|kind| matches.kind = Some(kind)),
             _ => None,
         };
         known.ok_or_else(|| {
-            "expected any, src ADDRESS, dst ADDRESS, qpn N, psn N, psn N-M, psn +N, psn +N-+M, opcode N, \
-             read_response, ip_id_low N, skip N, shots N or chance N/M"
+            "expected any, roce, read_response, pause, src ADDRESS, dst ADDRESS, qpn N, psn N, psn N-M, psn +N, \
+             psn +N-+M, opcode N, ip_id_low N, skip N, shots N or chance N/M"
                 .into()
         })
     }
@@ -305,7 +340,7 @@ impl fmt::Display for FaultRule {
             matches.qpn.map(|qpn| format!("qpn {}", qpn.get())),
             matches.psn.map(|range| format!("psn {range}")),
             matches.opcode.map(|opcode| format!("opcode {opcode:#04x}")),
-            (matches.read_response).then(|| "read_response".into()),
+            matches.kind.map(|kind| kind.name().into()),
             matches.ip_id_low.map(|id| format!("ip_id_low {id:#04x}")),
             (self.skip > 0).then(|| format!("skip {}", self.skip)),
             self.shots.map(|shots| format!("shots {shots}")),
@@ -379,6 +414,8 @@ mod tests {
             "src 10.0.0.1, dst 10.0.0.2, opcode 0x81, chance 1/1000: corrupt",
             "any: duplicate",
             "read_response, skip 6, shots 1: drop",
+            "roce, chance 1/1000: drop",
+            "pause, skip 1: drop",
             "src fd00::1, dst fd00::a: drop",
         ] {
             assert_eq!(text.parse::<FaultRule>().unwrap().to_string(), text);
@@ -389,8 +426,12 @@ mod tests {
     fn says_which_part_is_wrong() {
         let why = |text: &str| text.parse::<FaultRule>().unwrap_err().to_string();
         assert!(why("drop").contains("expected 'which frames: what is done to them'"));
-        assert!(why("qp 3: drop").contains("'qp 3': expected any, src ADDRESS"));
+        assert!(
+            why("qp 3: drop")
+                .contains("'qp 3': expected any, roce, read_response, pause, src ADDRESS")
+        );
         assert!(why("qpn 0x1000000: drop").contains("'qpn 0x1000000'"));
+        assert!(why("pause 3: drop").contains("'pause 3': expected any"));
         assert!(why("any: lose").contains("'lose': expected drop"));
         assert!(why("any: delay 1").contains("no unit"));
         assert!(why("psn: drop").contains("'psn': a PSN is a number of 24 bits"));
@@ -401,9 +442,9 @@ mod tests {
         );
         assert!(why("psn +150-+50: drop").contains("the range is reversed"));
         assert!(why("psn +0x1000000: drop").contains("24 bits"));
-        assert!(why("src fd00:::1: drop").contains("'src fd00:::1': expected any, src ADDRESS"));
+        assert!(why("src fd00:::1: drop").contains("'src fd00:::1': expected any,"));
         // The address is taken for conditions and actions: both parts are named.
-        assert!(why("src fd00::1").contains("'src fd00:': expected any, src ADDRESS"));
+        assert!(why("src fd00::1").contains("'src fd00:': expected any,"));
     }
 
     #[test]
@@ -441,6 +482,24 @@ mod tests {
             });
             let headers = Headers { bth, ..headers };
             assert_eq!(matches(&headers, "read_response"), response, "{opcode:#x}");
+        }
+        let pause = Headers {
+            ether_type: EtherType::MAC_CONTROL,
+            ip: None,
+            bth: None,
+            ..headers
+        };
+        let tcp = Headers {
+            bth: None,
+            ..headers
+        };
+        for (kind, of) in [("roce", &headers), ("pause", &pause)] {
+            let those = [&headers, &pause, &tcp].map(|other| matches(other, kind));
+            assert_eq!(
+                those,
+                [&headers, &pause, &tcp].map(|other| std::ptr::eq(other, of)),
+                "{kind}"
+            );
         }
         for yes in [
             "any",

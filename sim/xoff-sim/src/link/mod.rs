@@ -14,7 +14,7 @@ pub mod fault_injector;
 pub mod fault_rule;
 
 pub use fault_injector::{FaultInjector, FirstPsn, RuleCounters};
-pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, PsnRange};
+pub use fault_rule::{FaultAction, FaultMatch, FaultRule, FaultRuleError, FrameKind, PsnRange};
 
 /// The least latency of a link, 100 ns. The kernel's windows are as long as the least latency between nodes, and in
 /// shorter windows nodes would have nothing to do.

@@ -2,7 +2,8 @@
 //! whatever the wire does to it.
 //!
 //! A case names the kinds, and has what their limits allow: operations, MTUs, lengths, as many flows as both have QPs.
-//! Frames are lost, damaged, duplicated and delayed on the wire; hosts stall. In each case:
+//! Packets are lost, damaged, duplicated and delayed on the wire; hosts stall. Pause frames arrive: who misses the end of
+//! a pause stands still for longer than the retries of a QP take. In each case:
 //!
 //! - every message arrives, whole and once, and is completed at both ends; no byte is wrong
 //! - the protocol monitors find no violation at any port, unless wires send frames twice or late
@@ -68,7 +69,7 @@ pub struct Head {
     pub nics: [NicKind; 2],
     /// Length of the cables in metres, 1 to 300.
     pub cable: u16,
-    /// Of 1,000 frames from each host so many are lost, 0 to 30.
+    /// Of 1,000 packets from each host so many are lost, 0 to 30.
     pub lost: [u8; 2],
     /// So many arrive with a wrong FCS.
     pub damaged: [u8; 2],
@@ -125,7 +126,7 @@ impl Head {
             (self.late, "delay 2 us"),
         ];
         let some = each.into_iter().filter(|(of, _)| of[side] > 0);
-        some.map(|(of, what)| format!("chance {}/1000: {what}", of[side]))
+        some.map(|(of, what)| format!("roce, chance {}/1000: {what}", of[side]))
             .collect()
     }
 

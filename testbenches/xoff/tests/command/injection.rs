@@ -9,7 +9,7 @@ use xoff::injection::captured;
 use xoff::run::execute::{self, RunOptions};
 use xoff_network::scenario::{InjectEntry, Scenario};
 use xoff_sim::kernel::{Direction, PortId, Record};
-use xoff_sim::time::Time;
+use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::{PcapngWriter, open};
 use xoff_waves::report::Summary;
 
@@ -292,4 +292,36 @@ fn a_rule_that_hits_nothing_is_said() {
     assert!(!said.out.contains("links.0.faults.2"), "{}", said.out);
     let page = std::fs::read_to_string(folder.path().join("pair/report.html")).unwrap();
     assert!(page.contains("links.0.faults.0: never matched"));
+}
+
+/// A pause lasts for its quanta, of 512 bits each (IEEE 802.3, annex 31D): at 40 Gb/s 65,535 of them are 838.8 µs.
+#[test]
+fn who_misses_the_end_of_a_pause_stands_still_for_its_quanta() {
+    for nic in ["rtl", "model"] {
+        let silence = |rules: &[&str]| {
+            let mut scenario = pair(nic);
+            scenario.duration = Duration::from_us(1_000);
+            scenario.flows[0].count = Some(20);
+            scenario.events = vec![
+                toml::from_str("at = '5 us'\ndo.stall = { host = 'b', for = '30 us' }").unwrap(),
+            ];
+            let rules = rules.iter().map(|rule| rule.parse().unwrap());
+            scenario.links[1].faults = rules.collect();
+            let arrivals = arrivals(&scenario);
+            let gaps = arrivals.windows(2).map(|pair| pair[1].1 - pair[0].1);
+            gaps.max().unwrap()
+        };
+        let ended = silence(&[]);
+        assert!(
+            Duration::from_us(10) < ended && ended < Duration::from_us(40),
+            "{nic}: {ended}"
+        );
+        // The first pause arrives, what comes behind it does not.
+        let lost = silence(&["pause, skip 1: drop"]);
+        let quanta = Duration::from_ps(65_535 * 512 * 25);
+        assert!(
+            quanta <= lost && lost < quanta + Duration::from_us(2),
+            "{nic}: {lost}"
+        );
+    }
 }
