@@ -17,7 +17,9 @@ demo: setup
 	@echo "Real traffic, decoded:      target/release/xoff decode --summary testbenches/captures/loss_mtu256_all_ops.pcap"
 	@echo "What else there is:         target/release/xoff --help, README.md"
 
-# With tshark, whose fields the rows of captures are compared with.
+# With tshark, whose fields the rows of captures are compared with. Tests run side by side, each in one thread where it
+# asks for no other number: more threads than processors wait for each other.
+test: export RAYON_NUM_THREADS = 1
 test: setup
 	@tools/setup.sh tshark
 	$(CARGO) test --workspace --quiet

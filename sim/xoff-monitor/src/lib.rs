@@ -56,7 +56,7 @@ use pauses::Pauses;
 use report::Findings;
 use tap::Side;
 
-pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tally, Violation};
+pub use report::{FrameCounts, KEPT_VIOLATIONS, Remark, Report, Tallies, Tally, Violation};
 pub use rules::{Habit, Rule, UnknownRule};
 pub use tap::Tap;
 

@@ -1,7 +1,6 @@
 //! A RoCE packet whose place in a connection can be judged.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
-
+use twox_hash::XxHash3_64;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::{IpHead, ParsedFrame};
 use xoff_sim::wire::{BthRepr, ExtHeaders, NakCode, SyndromeMeaning};
@@ -35,8 +34,6 @@ impl Packet {
         tap: &Tap,
         orderly: bool,
     ) -> Option<Self> {
-        let mut hasher = DefaultHasher::new();
-        parsed.payload.hash(&mut hasher);
         Some(Self {
             time,
             resolution: tap.resolution,
@@ -45,7 +42,7 @@ impl Packet {
             bth: parsed.bth?,
             ext: parsed.ext?,
             payload: parsed.payload_bytes?.into(),
-            content: (!cut).then(|| hasher.finish()),
+            content: (!cut).then(|| XxHash3_64::oneshot(&parsed.payload)),
         })
     }
 

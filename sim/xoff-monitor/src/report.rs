@@ -1,6 +1,7 @@
 //! What the monitors found.
 
 use std::collections::BTreeMap;
+use std::ops::Index;
 
 use serde::Serialize;
 use xoff_sim::time::Time;
@@ -48,6 +49,31 @@ pub struct Tally {
     pub violations: u64,
 }
 
+/// The tallies of all rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tallies([Tally; Rule::ALL.len()]);
+
+impl Default for Tallies {
+    fn default() -> Self {
+        Self([Tally::default(); Rule::ALL.len()])
+    }
+}
+
+impl Tallies {
+    /// Each rule with its tally, in the order of the rules.
+    pub fn iter(&self) -> impl Iterator<Item = (Rule, &Tally)> {
+        Rule::ALL.iter().copied().zip(&self.0)
+    }
+}
+
+impl Index<Rule> for Tallies {
+    type Output = Tally;
+
+    fn index(&self, rule: Rule) -> &Tally {
+        &self.0[rule as usize]
+    }
+}
+
 /// Numbers of frames by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct FrameCounts {
@@ -75,7 +101,7 @@ pub struct Report {
     /// Their kinds.
     pub kinds: FrameCounts,
     /// Every rule, and how often it was applied.
-    pub rules: BTreeMap<Rule, Tally>,
+    pub rules: Tallies,
     /// Frames that break rules, in the order in which they were seen; at most [`KEPT_VIOLATIONS`] for each rule.
     pub violations: Vec<Violation>,
     /// Observations of what is allowed but worth knowing, at most one entry for each habit.
@@ -85,12 +111,12 @@ pub struct Report {
 impl Report {
     /// Number of frames that break `rule`.
     pub fn violations_of(&self, rule: Rule) -> u64 {
-        self.rules.get(&rule).map_or(0, |tally| tally.violations)
+        self.rules[rule].violations
     }
 
     /// Number of violations of all rules together.
     pub fn violation_count(&self) -> u64 {
-        self.rules.values().map(|tally| tally.violations).sum()
+        self.rules.iter().map(|(_, tally)| tally.violations).sum()
     }
 }
 
@@ -109,21 +135,16 @@ pub(crate) struct Findings {
 
 impl Findings {
     pub fn new() -> Self {
-        let mut findings = Self {
+        Self {
             keep: KEPT_VIOLATIONS,
             ..Self::default()
-        };
-        findings.report.rules = Rule::ALL
-            .iter()
-            .map(|rule| (*rule, Tally::default()))
-            .collect();
-        findings
+        }
     }
 
     /// Applies `rule` to the current frame: records whether it `holds`, with the message `text` if not. Returns
     /// `holds`.
     pub fn check(&mut self, rule: Rule, holds: bool, text: impl FnOnce() -> String) -> bool {
-        let tally = self.report.rules.entry(rule).or_default();
+        let tally = &mut self.report.rules.0[rule as usize];
         tally.checked += 1;
         if !holds {
             self.named = true;

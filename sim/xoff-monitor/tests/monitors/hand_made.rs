@@ -11,7 +11,7 @@ fn the_conversation_is_good() {
     for host in [true, false] {
         let report = Conversation::good().watch(host);
         assert_eq!(report.violations, []);
-        let never = |rule: &&Rule| report.rules[*rule].checked == 0;
+        let never = |rule: &&Rule| report.rules[**rule].checked == 0;
         let unused: Vec<_> = Rule::ALL.iter().filter(never).collect();
         let expected: &[Rule] = match host {
             true => &[Rule::AfterFatalNak],

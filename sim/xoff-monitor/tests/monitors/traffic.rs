@@ -126,7 +126,7 @@ fn model_nics_break_no_rule() {
             let monitor = watch(&frames, host);
             nothing(monitor.report());
             // All traffic sent was judged.
-            let checked = |rule| monitor.report().rules[&rule].checked;
+            let checked = |rule| monitor.report().rules[rule].checked;
             assert!(checked(Rule::Msn) > 200, "{}", checked(Rule::Msn));
             assert_eq!(checked(Rule::PsnOrder) > 1_000, host);
             let lossy = faults.iter().any(|rules| !rules.is_empty());
@@ -148,7 +148,7 @@ fn reads_and_atomics_of_model_nics_break_no_rule() {
         for host in [true, false] {
             let monitor = watch(&frames, host);
             nothing(monitor.report());
-            let checked = |rule| monitor.report().rules[&rule].checked;
+            let checked = |rule| monitor.report().rules[rule].checked;
             for rule in [Rule::ReadResponse, Rule::ReadOrder, Rule::AtomicAnswer] {
                 assert!(checked(rule) >= 60, "{rule:?}: {}", checked(rule));
             }

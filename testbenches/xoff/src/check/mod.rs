@@ -203,7 +203,7 @@ fn hosts_exist(arguments: &CheckArgs, captures: &Captures) -> anyhow::Result<()>
 
 fn summary<'a>(report: &'a Report, by_design: &BTreeSet<Rule>, unseen: &'a Unseen) -> Summary<'a> {
     let rules = report.rules.iter().map(|(rule, tally)| RuleRow {
-        rule: *rule,
+        rule,
         statement: rule.statement(),
         tally: *tally,
     });

@@ -25,7 +25,7 @@ pub(super) fn write(
     let head = format!("{:<18} {:>8} {:>8}  frames", "rule", "checked", "broken");
     writeln!(out, "{}", paint.paint(Ink::Heading, head))?;
     let mut left_out = 0;
-    for (rule, tally) in &report.rules {
+    for (rule, tally) in report.rules.iter() {
         if tally.checked == 0 && !all {
             left_out += 1;
             continue;
@@ -33,7 +33,7 @@ pub(super) fn write(
         let mut frames: Vec<u64> = (report
             .violations
             .iter()
-            .filter(|it| it.rule == *rule)
+            .filter(|it| it.rule == rule)
             .map(|it| it.frame))
         .collect();
         frames.dedup();
@@ -50,7 +50,7 @@ pub(super) fn write(
         let ink = match (tally.checked, tally.violations) {
             (0, _) => Ink::Dim,
             (_, 0) => Ink::Plain,
-            _ if by_design.contains(rule) => Ink::Warning,
+            _ if by_design.contains(&rule) => Ink::Warning,
             _ => Ink::Bad,
         };
         writeln!(out, "{}", paint.paint(ink, row.trim_end()))?;

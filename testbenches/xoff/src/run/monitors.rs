@@ -141,18 +141,18 @@ impl Monitors {
         let monitored = Monitored {
             ports,
             frames: report.frames,
-            checks: report.rules.values().map(|tally| tally.checked).sum(),
+            checks: report.rules.iter().map(|(_, tally)| tally.checked).sum(),
             violations: report.violation_count() - meant,
             by_design: meant,
         };
-        let broken = |(rule, tally): (&Rule, &Tally)| {
-            let mut all = report.violations.iter().filter(|it| it.rule == *rule);
+        let broken = |(rule, tally): (Rule, &Tally)| {
+            let mut all = report.violations.iter().filter(|it| it.rule == rule);
             let first = all.clone().next()?;
             let line =
                 |it: &Violation| format!("{} at {}: {}", it.time.since_start(), it.tap, it.text);
             let frames = all.clone().take(NAMED).map(line);
             Some(Finding {
-                kind: match by_design.contains(rule) {
+                kind: match by_design.contains(&rule) {
                     true => FindingKind::ByDesign,
                     false => FindingKind::Violation,
                 },

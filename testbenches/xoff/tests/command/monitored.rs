@@ -66,7 +66,7 @@ fn monitors_find_nothing_at_any_port_of_a_pair() {
             ("host.ip", ip),
             ("flows.bulk.message", "20 KB"),
         ];
-        let checked = |report: &Report, rule| report.rules[&rule].checked;
+        let checked = |report: &Report, rule| report.rules[rule].checked;
         let [whole, _] = found("pair", &settings, None, &[]);
         assert!(checked(&whole, Rule::PsnOrder) > 500);
         assert_eq!(checked(&whole, Rule::ResendStart), 0);
@@ -95,7 +95,7 @@ fn monitors_find_nothing_at_any_port_of_an_incast() {
                 ("switches.t.ecn.pmax", "1.0"),
             ];
             let [report, _] = found("incast", &settings, None, &[]);
-            let checked = |rule| report.rules[&rule].checked;
+            let checked = |rule| report.rules[rule].checked;
             assert!(checked(Rule::PauseObeyed) > 100);
             assert_eq!(checked(Rule::CnpCause) > 2, dcqcn == "true");
             assert_eq!(checked(Rule::CnpInterval) > 0, dcqcn == "true");
@@ -114,7 +114,7 @@ fn monitors_find_go_back_0_and_nothing_else_in_livelock() {
             .rules
             .iter()
             .filter(|(_, tally)| tally.violations > 0);
-        let broken: Vec<_> = broken.map(|(rule, _)| *rule).collect();
+        let broken: Vec<_> = broken.map(|(rule, _)| rule).collect();
         assert_eq!(broken, [Rule::AckBack]);
     }
 }
