@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde_path_to_error::Segment;
 use thiserror::Error;
 use toml::de::{DeTable, Deserializer};
 use toml::{Table, Value};
@@ -310,9 +311,32 @@ fn with_settings(table: &Table, settings: &[Setting]) -> Result<Scenario, String
 
 fn deserialized(table: &Table) -> Result<Scenario, String> {
     serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-        let path = error.path().to_string();
-        format!("{path}: {}", with_nearest(error.into_inner().message()))
+        let key = key_of(table, error.path());
+        format!("{key}: {}", with_nearest(error.into_inner().message()))
     })
+}
+
+/// The key at a path in the table of a scenario: entries of lists are named, where they have names.
+fn key_of(table: &Table, path: &serde_path_to_error::Path) -> String {
+    let mut at = None;
+    let mut steps = Vec::new();
+    for segment in path {
+        let (step, below) = match segment {
+            Segment::Map { key } => {
+                let below = at.map_or_else(|| table.get(key), |value: &Value| value.get(key));
+                (key.clone(), below)
+            }
+            Segment::Seq { index } => {
+                let entry = at.and_then(|list| list.get(index));
+                let name = entry.and_then(|entry| entry.get("name")?.as_str());
+                (name.map_or_else(|| index.to_string(), str::to_owned), entry)
+            }
+            other => (other.to_string(), None),
+        };
+        steps.push(step);
+        at = below;
+    }
+    steps.join(".")
 }
 
 /// Reads the captures whose frames are injected. Relative paths start at `folder`.
@@ -383,8 +407,8 @@ fn with_variant(table: &mut Table, scenario: Scenario) -> Result<Scenario, Strin
         table.insert("title".into(), title.clone().into());
     }
     let mut read: Scenario = serde_path_to_error::deserialize(table.clone()).map_err(|error| {
-        let path = error.path().to_string();
-        place(&path, error.into_inner().message().into())
+        let key = key_of(table, error.path());
+        place(&key, error.into_inner().message().into())
     })?;
     if let Some(expect) = expect {
         read.expect.clone_from(expect);
@@ -444,4 +468,75 @@ fn entry_of<'a>(table: &'a mut Table, list: &str, entry: &str) -> Result<&'a mut
     all[place]
         .as_table_mut()
         .ok_or_else(|| format!("{list} '{entry}' is no table"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(settings: &[&str]) -> Result<Checked, String> {
+        let settings: Vec<Setting> = settings.iter().map(|it| it.parse().unwrap()).collect();
+        let source = Source::find("pair").unwrap();
+        source.read(&settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_first_wrong_setting_is_named_with_the_key_as_it_is_written() {
+        let said = read(&[
+            "duration=2 ms",
+            "flows.bulk.mesage=1",
+            "host.nic=model",
+            "hosts.b.nic=modl",
+        ]);
+        let said = said.unwrap_err();
+        let begins = "--set flows.bulk.mesage=1: flows.bulk.mesage: unknown field `mesage`, expected one of `name`";
+        assert!(said.starts_with(begins), "{said}");
+        assert!(said.ends_with("; did you mean 'message'?"), "{said}");
+        let said = read(&["hosts.b.nic=modl", "flows.none.count=1"]).unwrap_err();
+        assert!(
+            said.starts_with("--set hosts.b.nic=modl: hosts.b.nic: unknown variant"),
+            "{said}"
+        );
+        let said = read(&["duration=2 ms", "flows.none.count=1"]).unwrap_err();
+        assert_eq!(
+            said,
+            "--set flows.none.count=1: no flows 'none': there are bulk"
+        );
+    }
+
+    /// A table with two keys that it needs can be set key by key.
+    #[test]
+    fn settings_are_read_together() {
+        let [switches, hosts] = ["topology.ring.switches=3", "topology.ring.hosts=1"];
+        let one = read(&[switches]).unwrap_err();
+        assert_eq!(
+            one,
+            format!("--set {switches}: topology.ring: missing field `hosts`")
+        );
+        // The switch of the pair, beside those of the ring.
+        let other = [
+            "switches.s.name=t",
+            "links.0.ends=[\"a\", \"t\"]",
+            "links.1.ends=[\"b\", \"t\"]",
+        ];
+        let both = read(&[&other[..], &[switches, hosts]].concat()).unwrap();
+        assert_eq!(
+            both.hosts
+                .iter()
+                .map(|host| host.names().len())
+                .sum::<usize>(),
+            5
+        );
+    }
+
+    #[test]
+    fn a_scenario_is_kept_as_written_and_another_seed_is_that_of_both_forms() {
+        let scenario = read(&["pingmesh.interval=100 us"]).unwrap().with_seed(77);
+        assert_eq!((scenario.seed, scenario.written().seed), (77, 77));
+        assert_eq!(
+            (scenario.flows.len(), scenario.written().flows.len()),
+            (2, 1)
+        );
+        assert!(scenario.pingmesh.is_none() && scenario.written().pingmesh.is_some());
+    }
 }
