@@ -275,7 +275,7 @@ fn tell(waves: &Waves, streams: &mut Streams) -> anyhow::Result<()> {
 /// Writes the layouts beside a file of waves.
 fn layouts(waves: &Waves) -> anyhow::Result<Beside> {
     let layout = match &waves.shows {
-        Shows::Nic(scope) => nic_layout(scope),
+        Shows::Nic(host) => nic_layout(host),
         Shows::Unit => Layout::of_ports(&waves.path)?,
         Shows::Network => return Ok(Beside::of(&waves.path)),
     };

@@ -136,13 +136,14 @@ const NIC: &[(&str, &[(&str, Format)])] = &[
     ),
 ];
 
-/// Returns a layout of the signals that show what a NIC does.
+/// Returns a layout of the signals that show what the NIC of a host does, by the name under which its waves are
+/// written.
 ///
 /// The groups are time and idleness, what comes in and what becomes of it, go-back-N, pause, rates, what goes out,
-/// and the host's side. `top` is the scope of module `nic` in the wave file.
-pub fn nic_layout(top: &str) -> Layout {
+/// and the host's side.
+pub fn nic_layout(host: &str) -> Layout {
     let signal = |&(name, format): &(&str, Format)| Signal {
-        path: format!("{top}.{name}"),
+        path: format!("{host}.pins.nic.{name}"),
         format,
     };
     Layout {

@@ -188,7 +188,7 @@ fn what_is_missing_is_named() {
 
     let error = nic_layout("b").find_in(&waves).unwrap_err().to_string();
     assert!(
-        error.contains("has no signal b.now_i, b.wake_o, "),
+        error.contains("has no signal b.pins.nic.now_i, b.pins.nic.wake_o, "),
         "{error}"
     );
     assert!(

@@ -284,7 +284,7 @@ fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {
             None => FindingKind::CyclicWait,
         },
         text: format!(
-            "class {} waits in a cycle: {}, closed at {}, {}, {ended}",
+            "class {} waits in a cycle: {}, closed at {}, {} wait in it, {ended}",
             cycle.class(),
             cycle.text(simulation),
             at(cycle.closed),

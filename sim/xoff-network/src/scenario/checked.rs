@@ -25,10 +25,9 @@ impl Checked {
     /// The same with another seed, of which nothing depends that was checked.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
-        for scenario in [Some(&mut self.written), self.whole.as_mut()] {
-            scenario
-                .into_iter()
-                .for_each(|scenario| scenario.seed = seed);
+        self.written.seed = seed;
+        if let Some(whole) = &mut self.whole {
+            whole.seed = seed;
         }
         self
     }

@@ -400,9 +400,11 @@ fn run(
     let mut monitors = Monitors::new(scenario, &mut run.simulation, &ports)?;
     let mut failed = None;
     let mut last = run.end();
+    // What is acknowledged may wait in a NIC whose host takes nothing.
+    let stalled = stalled_until(scenario);
     while run.now() < last {
         if run.simulation.finished() && last == run.end() {
-            last = last.min(run.now() + REST);
+            last = last.min(run.now().max(stalled) + REST);
         }
         let mut observers: Vec<&mut dyn Observer> = vec![&mut monitors];
         observers.extend(
@@ -438,6 +440,18 @@ fn run(
         frames: monitored.frames,
         summary,
     })
+}
+
+/// When the last stall is over.
+fn stalled_until(scenario: &Scenario) -> Time {
+    let ends = scenario
+        .events
+        .iter()
+        .filter_map(|event| match &event.action {
+            Action::Stall(stall) => Some(Time::ZERO + event.at + stall.time?),
+            _ => None,
+        });
+    ends.max().unwrap_or(Time::ZERO)
 }
 
 /// Every message has arrived once and is complete.
@@ -508,62 +522,66 @@ impl Property for Hosts {
     }
 
     fn retrace(_: u64, case: &Case<Self>, wanted: &Wanted) -> anyhow::Result<Retraced> {
-        let scenario = scenario(&case.head, &case.events);
-        let plain = run(&case.head, &scenario, true, &mut |_| Ok(Vec::new()))?;
-        let Some(disagreement) = plain.wrong else {
-            return Ok(Retraced::Held {
-                events: plain.frames,
-                waves: Vec::new(),
-            });
-        };
-        wanted.create()?;
-        let capture = wanted.folder.join("capture.pcapng");
-        let mut files = Vec::new();
-        let until = plain.end;
-        let again = run(&case.head, &scenario, true, &mut |run| {
-            for (name, nic) in NAMES.into_iter().zip(&case.head.nics) {
-                let Some(clocked) = clocked(run, name) else {
-                    continue;
-                };
-                let before = clocked.period() * wanted.before.unwrap_or(BEFORE);
-                let from = match wanted.whole {
-                    true => 0,
-                    false => until.as_ps().saturating_sub(before.as_ps()),
-                };
-                let path = wanted.folder.join(name).with_extension("fst");
-                let window = WaveWindow {
-                    path: path.clone(),
-                    from: Time::from_ps(from),
-                    until,
-                    only: Vec::new(),
-                };
-                run.simulation.set_waves(name, window)?;
-                files.push(Waves {
-                    path,
-                    shows: match nic {
-                        NicKind::Custom(_) => Shows::Unit,
-                        _ => Shows::Nic(name.into()),
-                    },
-                    failed_ps: until.as_ps(),
-                });
-            }
-            let ports = run.simulation.all_ports();
-            let capture = RunCapture::create(run, &ports, &capture)?;
-            Ok(vec![Box::new(capture) as Box<dyn Observer>])
-        })?;
-        anyhow::ensure!(
-            again.wrong.as_ref() == Some(&disagreement),
-            "the case did not fail again in the same way: something is not deterministic"
-        );
-        // A NIC that rests until the end has none.
-        files.retain(|waves| waves.path.exists());
-        Ok(Retraced::Failed(Failed {
-            disagreement,
-            waves: files,
-            capture: Some(capture),
-            ..Failed::default()
-        }))
+        retraced(&case.head, &scenario(&case.head, &case.events), wanted)
     }
+}
+
+/// Runs a scenario with hosts of a case, and again with waves and a capture if it fails.
+fn retraced(head: &Head, scenario: &Scenario, wanted: &Wanted) -> anyhow::Result<Retraced> {
+    let plain = run(head, scenario, true, &mut |_| Ok(Vec::new()))?;
+    let Some(disagreement) = plain.wrong else {
+        return Ok(Retraced::Held {
+            events: plain.frames,
+            waves: Vec::new(),
+        });
+    };
+    wanted.create()?;
+    let capture = wanted.folder.join("capture.pcapng");
+    let mut files = Vec::new();
+    let until = plain.end;
+    let again = run(head, scenario, true, &mut |run| {
+        for (name, nic) in NAMES.into_iter().zip(&head.nics) {
+            let Some(clocked) = clocked(run, name) else {
+                continue;
+            };
+            let before = clocked.period() * wanted.before.unwrap_or(BEFORE);
+            let from = match wanted.whole {
+                true => 0,
+                false => until.as_ps().saturating_sub(before.as_ps()),
+            };
+            let path = wanted.folder.join(name).with_extension("fst");
+            let window = WaveWindow {
+                path: path.clone(),
+                from: Time::from_ps(from),
+                until,
+                only: Vec::new(),
+            };
+            run.simulation.set_waves(name, window)?;
+            files.push(Waves {
+                path,
+                shows: match nic {
+                    NicKind::Custom(_) => Shows::Unit,
+                    _ => Shows::Nic(name.into()),
+                },
+                failed_ps: until.as_ps(),
+            });
+        }
+        let ports = run.simulation.all_ports();
+        let capture = RunCapture::create(run, &ports, &capture)?;
+        Ok(vec![Box::new(capture) as Box<dyn Observer>])
+    })?;
+    anyhow::ensure!(
+        again.wrong.as_ref() == Some(&disagreement),
+        "the case did not fail again in the same way: something is not deterministic"
+    );
+    // A NIC that rests until the end has none.
+    files.retain(|waves| waves.path.exists());
+    Ok(Retraced::Failed(Failed {
+        disagreement,
+        waves: files,
+        capture: Some(capture),
+        ..Failed::default()
+    }))
 }
 
 fn clocked<'r>(run: &'r Run, name: &str) -> Option<&'r dyn Clocked> {
@@ -578,6 +596,39 @@ mod tests {
     #[test]
     fn text_of_cases() {
         cases_are_what_their_text_says::<Hosts>();
+    }
+
+    /// Waves of an RTL NIC that fails so have all signals of its layout.
+    fn the_layout_of_a_failure_fits(head: &Head, broken: &Scenario) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut broken = broken.clone();
+        broken.hosts[0].nic = Some(NicKind::Rtl);
+        let head = Head {
+            nics: [NicKind::Rtl, NicKind::Model],
+            ..head.clone()
+        };
+        let wanted = Wanted {
+            folder: folder.path().into(),
+            before: None,
+            after: 0,
+            whole: true,
+        };
+        let Retraced::Failed(failed) = retraced(&head, &broken, &wanted).unwrap() else {
+            panic!("it does not fail");
+        };
+        let [
+            Waves {
+                path,
+                shows: Shows::Nic(host),
+                ..
+            },
+        ] = &failed.waves[..]
+        else {
+            panic!("{:?}", failed.waves);
+        };
+        xoff_waves::layout::nic_layout(host)
+            .write_beside(path)
+            .unwrap();
     }
 
     /// A receiver that takes nothing for longer than all retries: not all messages are complete, and that is found.
@@ -614,6 +665,7 @@ mod tests {
         broken.links[0].faults = vec!["opcode 0x08: drop".parse().unwrap()];
         let ran = run(&head, &broken, true, &mut |_| Ok(Vec::new())).unwrap();
         assert!(ran.wrong.unwrap().contains("its QP ended"));
+        the_layout_of_a_failure_fits(&head, &broken);
         head.twice = [30, 30];
         check(&head).unwrap();
     }

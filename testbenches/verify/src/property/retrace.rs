@@ -82,7 +82,7 @@ impl Wanted {
 pub enum Shows {
     /// A unit: its ports.
     Unit,
-    /// Module `nic`, in this scope: its important signals.
+    /// The NIC of the host of this name: its important signals.
     Nic(String),
     /// A network, with layouts beside the file.
     Network,

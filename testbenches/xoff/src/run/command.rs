@@ -398,7 +398,7 @@ fn layouts(
             // Of a NIC of one's own only the ports are known.
             let layout = match scenario.nic_of(&host) {
                 Some(NicKind::Custom(_)) => Layout::of_ports(&path)?,
-                _ => nic_layout(&format!("{host}.pins.nic")),
+                _ => nic_layout(&host),
             };
             let beside = layout.write_marked(&path, marker.clone())?;
             Ok((path, beside))

@@ -210,7 +210,7 @@ fn traced(bench: &mut Bench, files: Vec<PathBuf>, cycle: u64) -> anyhow::Result<
     let files = (0..2).zip(files).filter(|(_, path)| path.exists());
     let waves = files.map(|(side, path)| Waves {
         path,
-        shows: Shows::Nic(format!("nic{side}.pins.nic")),
+        shows: Shows::Nic(format!("nic{side}")),
         failed_ps: marked.as_ps(),
     });
     Ok(waves.collect())
