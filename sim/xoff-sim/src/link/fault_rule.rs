@@ -320,7 +320,15 @@ impl FaultRule {
             "skip" => number(value).map(|skip| self.skip = skip),
             "shots" => number(value).map(|shots| self.shots = Some(shots)),
             "chance" => value.parse().ok().map(|chance| self.chance = chance),
-            _ if value.is_empty() => FrameKind::of_name(name).map(|kind| matches.kind = Some(kind)),
+            _ if value.is_empty() => match (FrameKind::of_name(name), matches.kind) {
+                (Some(_), Some(first)) => {
+                    return Err(format!(
+                        "a rule is for one kind of frames, and this one for {}",
+                        first.name()
+                    ));
+                }
+                (kind, _) => kind.map(|kind| matches.kind = Some(kind)),
+            },
             _ => None,
         };
         known.ok_or_else(|| {
@@ -431,6 +439,10 @@ mod tests {
                 .contains("'qp 3': expected any, roce, read_response, pause, src ADDRESS")
         );
         assert!(why("qpn 0x1000000: drop").contains("'qpn 0x1000000'"));
+        assert!(
+            why("pause, roce: drop")
+                .ends_with("'roce': a rule is for one kind of frames, and this one for pause")
+        );
         assert!(why("pause 3: drop").contains("'pause 3': expected any"));
         assert!(why("any: lose").contains("'lose': expected drop"));
         assert!(why("any: delay 1").contains("no unit"));
