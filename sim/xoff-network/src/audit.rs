@@ -13,7 +13,7 @@ use xoff_sim::time::Time;
 
 use crate::plan::{class_bits, service};
 use crate::results::{Finding, FindingKind, ns};
-use crate::scenario::{Audit, HostSettings, NicKind, Scenario};
+use crate::scenario::{Audit, Checked, HostSettings, NicKind};
 use crate::words::{bytes, grouped, part};
 use crate::{Simulation, Station};
 
@@ -142,8 +142,8 @@ pub struct Auditor {
 }
 
 impl Auditor {
-    /// Looks at a scenario's network as it is now. The scenario is written out.
-    pub fn new(simulation: &Simulation, scenario: &Scenario, wanted: Audit) -> Self {
+    /// Looks at a scenario's network as it is now.
+    pub fn new(simulation: &Simulation, scenario: &Checked, wanted: Audit) -> Self {
         let mut hosts = BTreeMap::new();
         for entry in &scenario.hosts {
             let used = OfHost::new(&scenario.settings_of(entry));

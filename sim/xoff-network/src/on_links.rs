@@ -115,7 +115,7 @@ impl Simulation {
     }
 
     /// Returns every wire into which the simulated scenario injects frames, and what happened to those frames.
-    pub fn injections(&self, scenario: &Scenario) -> Vec<Injection> {
+    pub fn injections(&self, scenario: &Checked) -> Vec<Injection> {
         let mut uses: Vec<Injection> = Vec::new();
         for entry in &scenario.inject {
             let frames = entry.frames.as_ref().map_or(0, Vec::len) as u64;

@@ -135,8 +135,8 @@ impl Plan {
         number.unwrap_or_else(|| panic!("no node {name}"))
     }
 
-    /// The hosts of an entry of the scenario written out: name, number, and settings with the rate
-    /// of the host's own port.
+    /// The hosts of an entry of the scenario written out: name, number, and settings with the rate of the host's own
+    /// port.
     pub fn hosts_of(
         &self,
         scenario: &Scenario,

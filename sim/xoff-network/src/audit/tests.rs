@@ -3,7 +3,7 @@
 use super::*;
 use crate::scenario::event::{Action, Event, Set};
 use crate::scenario::switch::{Curve, Ecn};
-use crate::scenario::{FlowSettings, WantedHost, WantedSwitch};
+use crate::scenario::{FlowSettings, Scenario, WantedHost, WantedSwitch};
 use crate::{Endpoints, Run};
 use xoff_sim::time::{ByteCount, Duration, Length, LineRate};
 

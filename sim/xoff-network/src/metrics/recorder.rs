@@ -18,7 +18,7 @@ use super::{Metric, Quantity};
 use crate::audit::Auditor;
 use crate::detect::{Detector, LinkClass, Thresholds};
 use crate::onboarding::Gatekeeper;
-use crate::scenario::{Onboarding, Scenario, Series, Watch};
+use crate::scenario::{Checked, Onboarding, Series, Watch};
 use crate::watch::ServerWatch;
 use crate::{FlowEnds, Simulation, Station};
 
@@ -230,10 +230,9 @@ impl Recorder {
         self
     }
 
-    /// Audits the configuration of a scenario written out from now on, at every
-    /// sample.
+    /// Audits the configuration of a scenario from now on, at every sample.
     #[must_use]
-    pub fn auditing(mut self, simulation: &Simulation, scenario: &Scenario) -> Self {
+    pub fn auditing(mut self, simulation: &Simulation, scenario: &Checked) -> Self {
         let wanted = scenario.audit.clone();
         self.auditor = wanted.map(|wanted| Auditor::new(simulation, scenario, wanted));
         self

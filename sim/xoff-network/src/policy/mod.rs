@@ -89,7 +89,7 @@ pub trait Policy: Debug + Clone + Serialize + DeserializeOwned + Send + 'static 
 /// What a policy knows when its run begins.
 #[derive(Debug, Clone)]
 pub struct PolicySetup<'a> {
-    /// the scenario written out.
+    /// The scenario, written out.
     pub scenario: &'a Scenario,
     /// The time from one look to the next.
     pub every: Duration,

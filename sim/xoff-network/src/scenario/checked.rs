@@ -21,16 +21,6 @@ impl Checked {
     pub const fn written(&self) -> &Scenario {
         &self.written
     }
-
-    /// The same with another seed, of which nothing depends that was checked.
-    #[must_use]
-    pub fn with_seed(mut self, seed: u64) -> Self {
-        self.written.seed = seed;
-        if let Some(whole) = &mut self.whole {
-            whole.seed = seed;
-        }
-        self
-    }
 }
 
 impl Deref for Checked {

@@ -77,8 +77,8 @@ impl FlowSettings {
 }
 
 impl Scenario {
-    /// The flows of a scenario written out that has passed its check, in the order of the entries, and
-    /// how they are measured.
+    /// The flows of a scenario written out that has passed its check, in the order of the entries, and how they are
+    /// measured.
     pub fn connections(&self) -> (Vec<Connection<'_>>, Vec<Series>) {
         let names = Names::of(self);
         let rates = match self.flows.iter().any(|flow| flow.sizes.is_some()) {

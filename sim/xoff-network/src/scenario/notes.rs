@@ -48,8 +48,8 @@ impl SwitchSettings {
 }
 
 impl Scenario {
-    /// Notes about a scenario written out with these [flows](Self::connections), a line each, with the key
-    /// that each is about.
+    /// Notes about a scenario written out with these [flows](Self::connections), a line each, with the key that each is
+    /// about.
     pub fn notes(&self, flows: &[Connection<'_>]) -> Vec<String> {
         // Without pauses no class of a switch is lossless, and whoever wrote that knows it.
         let pausing = self.switches.iter();

@@ -349,8 +349,7 @@ impl Scenario {
             .unwrap_or(self.host.rate)
     }
 
-    /// The kind of a host's NIC, by the host's name, in a scenario written out. `None` if there is no
-    /// such host.
+    /// The kind of a host's NIC, by the host's name, in a scenario written out. `None` if there is no such host.
     pub fn nic_of(&self, host: &str) -> Option<&NicKind> {
         let is_it = |entry: &&HostEntry| entry.names().iter().any(|name| name == host);
         let entry = self.hosts.iter().find(is_it)?;

@@ -46,19 +46,17 @@ pub enum FrameKind {
 }
 
 impl FrameKind {
-    const NAMES: [(Self, &str); 3] = [
-        (Self::Roce, "roce"),
-        (Self::ReadResponse, "read_response"),
-        (Self::Pause, "pause"),
-    ];
-
     fn of_name(name: &str) -> Option<Self> {
-        let known = Self::NAMES.into_iter().find(|(_, known)| *known == name);
-        known.map(|(kind, _)| kind)
+        let all = [Self::Roce, Self::ReadResponse, Self::Pause];
+        all.into_iter().find(|kind| kind.name() == name)
     }
 
-    fn name(self) -> &'static str {
-        Self::NAMES[self as usize].1
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Roce => "roce",
+            Self::ReadResponse => "read_response",
+            Self::Pause => "pause",
+        }
     }
 
     fn is_of(self, headers: &Headers) -> bool {

@@ -138,7 +138,7 @@ impl Bench<'_> {
             repeat += &format!(" --set {}", shell::quoted(&format!("{key}={value}")));
         }
         repeat += &format!(" --seed {}", item.seed);
-        let scenario = source.read(settings)?.with_seed(item.seed);
+        let scenario = source.read_with_seed(settings, Some(item.seed))?;
         let capture = self
             .capture_for
             .map(|file| baseline::capture(file, &item.name));
@@ -211,7 +211,7 @@ impl Bench<'_> {
         let before = baseline::capture(file, &item.name);
         if before.is_file() {
             let after = baseline::capture(&self.out.join("baseline"), &item.name);
-            let scenario = source.read(settings)?.with_seed(item.seed);
+            let scenario = source.read_with_seed(settings, Some(item.seed))?;
             match self.simulate(&scenario, Some(after.clone()))? {
                 Err(said) => detail += &format!("\nthe repetition for a capture failed: {said}"),
                 Ok(summary) if summary.state == State::Interrupted => {}

@@ -108,10 +108,7 @@ fn plan(
     let number = combinations.len();
     for (index, extra) in combinations.into_iter().enumerate() {
         let settings: Vec<Setting> = arguments.set.iter().chain(&extra).cloned().collect();
-        let mut scenario = source.read(&settings)?;
-        if let Some(seed) = arguments.seed {
-            scenario = scenario.with_seed(seed);
-        }
+        let scenario = source.read_with_seed(&settings, arguments.seed)?;
         let name = folder_name(&scenario.name, &extra);
         let words = command(arguments, &settings, scenario.seed);
         let folder = arguments.out.join(&name);
