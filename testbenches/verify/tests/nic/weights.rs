@@ -19,10 +19,12 @@ use crate::fixture::{Tested, signaled_write};
 
 /// Cycles until every QP has sent what it took slots for before the others were there.
 const BEFORE: u64 = 40_000;
-/// How far the share of a class may be off, as a part of it.
+/// How far the share of a class may be off, and that of a QP among those of its class, as a part of it.
 const WITHIN: f64 = 0.02;
-/// How far that of a QP may be off among those of its class. One that is in the requester's pipeline at its turn is
-/// passed over, so a few QPs have 2 to 4 % less than others: those of two of a hundred mixes.
+/// The two of a hundred mixes in which QPs have 2 to 4 % less than others of their class: one that is in the requester's
+/// pipeline at its turn is passed over.
+const PASSED_OVER: [u64; 2] = [18, 27];
+/// How far the share of a QP may be off in these.
 const OF_QP_WITHIN: f64 = 0.04;
 /// Messages of a QP that wait: more than are sent in a round trip.
 const AHEAD: usize = 15;
@@ -143,8 +145,8 @@ fn sent(pair: &mut Tested, mix: &Mix, cycles: u64) -> Sent {
     bytes
 }
 
-/// Says which shares of a run of so many cycles are off.
-fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
+/// Says which shares of a run of so many cycles are off, those of QPs by more than `of_qp`.
+fn judge(mix: &Mix, cycles: u64, of_qp: f64) -> Vec<String> {
     let mut pair = started(mix);
     let bytes = sent(&mut pair, mix, cycles);
     let of = |side: usize, qp: Option<u16>| bytes.get(&(side, qp)).copied().unwrap_or(0);
@@ -178,7 +180,7 @@ fn judge(mix: &Mix, cycles: u64) -> Vec<String> {
             for (qp, _) in &qps {
                 let wanted = got as f64 / qps.len() as f64;
                 let what = format!("QP {qp} of class {class}");
-                near(&what, of(side, Some(*qp)), wanted, OF_QP_WITHIN, packet);
+                near(&what, of(side, Some(*qp)), wanted, of_qp, packet);
             }
         }
     }
@@ -190,7 +192,11 @@ fn shared(seeds: Range<u64>) {
     let mut wrong = Vec::new();
     for seed in seeds {
         let mix = any(seed);
-        let found = judge(&mix, 200_000);
+        let of_qp = match PASSED_OVER.contains(&seed) {
+            true => OF_QP_WITHIN,
+            false => WITHIN,
+        };
+        let found = judge(&mix, 200_000, of_qp);
         if !found.is_empty() {
             wrong.push(format!("mix {seed}, {mix:?}:\n  {}", found.join("\n  ")));
         }
@@ -265,7 +271,7 @@ fn short_packets_have_their_share_beside_long_ones() {
             .collect(),
     };
     mix.weights[0][2] = 2;
-    assert_eq!(judge(&mix, 200_000), [""; 0]);
+    assert_eq!(judge(&mix, 200_000, WITHIN), [""; 0]);
 }
 
 /// A class that was paused has no more than its share when it may send again.
