@@ -1,4 +1,4 @@
-"""Finds the slowest path of a netlist that Yosys mapped to a Xilinx part. Delays of wires are not counted.
+"""Finds the slowest paths of a netlist that Yosys mapped to a Xilinx part. Delays of wires are not counted.
 
 The delays of cells are those of Yosys' library, cells_sim.v, in picoseconds: Artix-7, from Project X-Ray. A path begins
 with a register's clock, a RAM's clock or an input. It ends at a register, at a RAM or at an output; setup times are not
@@ -15,10 +15,11 @@ import pyosys
 CELLS = pathlib.Path(pyosys.__file__).parent / "share" / "xilinx" / "cells_sim.v"
 ARC = re.compile(r"\((\w+)(?:\[(\d+)\])?\s*[=*]>\s*(\w+)(?:\[(\d+)\])?\)\s*=\s*(\d+)")
 LAUNCH = re.compile(r"edge \w+ => \((\w+)(?:\[\d+\])? : [^=]*?\)\)\s*=\s*(\d+)")
+INDEX = re.compile(r"\[\d+\]|(?<=\$)\d+")
 
 
 class SlowPath(NamedTuple):
-    """The slowest path: its delay, how many of its cells are LUTs and parts of carry chains, and both ends."""
+    """A path: its delay, how many of its cells are LUTs and parts of carry chains, and both ends."""
 
     ps: int
     luts: int
@@ -43,8 +44,11 @@ def read_library():
     return arcs, launches
 
 
-def slowest_path(module):
-    """Returns the slowest path of a module in the form of Yosys' JSON."""
+def slowest_paths(module):
+    """Returns the slowest path to each end of a module in the form of Yosys' JSON, the slowest first.
+
+    The bits of a register are one end, and so are all words and pins of a RAM of one name.
+    """
     arcs, launches = read_library()
     names = {}
     for name, net in module["netnames"].items():
@@ -88,4 +92,9 @@ def slowest_path(module):
                 continue  # a constant
             after = (before + ps, luts + kind.startswith("LUT"), carries + kind.startswith("CARRY"), start)
             arrival[bit] = max(arrival.get(bit, (0, 0, 0, "")), after)
-    return max((SlowPath(*arrival[bit], end) for bit, end in ends if bit in arrival), default=SlowPath(0, 0, 0, "-", "-"))
+    slowest = {}
+    for bit, end in ends:
+        if bit in arrival:
+            path, name = SlowPath(*arrival[bit], end), INDEX.sub("", end)
+            slowest[name] = max(path, slowest.get(name, path))
+    return sorted(slowest.values(), reverse=True) or [SlowPath(0, 0, 0, "-", "-")]
