@@ -4,9 +4,9 @@
 // Each slot of the pipeline is one of: an event; a visit of the sweep to a QP whose deadline may have come; a
 // follow-up step, which is WALK or TIMER. Cycles of a slot:
 //
-//     n        taken; the context is read
+//     n        taken; the context is read, and what is kept beside it
 //     n + 1    context available, `now_i` sampled; facts that do not need the ring; the ring's slot is read
-//     n + 2    step; the context is written
+//     n + 2    step; the context is written, and what is kept beside it
 //     n + 3    `step_valid_o` and the other results; the next slot of the same QP: its follow-up step, if there is one
 //
 // Arbitration of the slots:
@@ -108,6 +108,7 @@ module gbn_requester
     logic               step;   // not a visit that found nothing due
     cycle_t             now;
     requester_facts_t   facts;
+    requester_kept_t    kept;
     requester_context_t c;
   } looked_t;
 
@@ -134,7 +135,7 @@ module gbn_requester
   logic take, take_event, take_sweep;
   logic taken_valid_q, looked_valid_q;
   taken_t taken_d, taken_q;
-  looked_t looked_d, looked_q;
+  looked_t looked_q;
 
   assign inside_valid_o = {looked_valid_q, taken_valid_q};
   assign inside_qp_o = {looked_q.taken.qp, taken_q.qp};
@@ -198,10 +199,13 @@ module gbn_requester
   // Stage n + 1: context
 
   requester_context_t read_context;
+  requester_kept_t read_kept;
+  requester_kind_e read_kind;
   requester_facts_t facts;
-  logic [$bits(requester_context_t)-1:0] read_bits;
+  logic [$bits(requester_kept_t)+$bits(requester_context_t)-1:0] read_bits;
 
-  assign read_context = read_bits;
+  assign {read_kept, read_context} = read_bits;
+  assign read_kind = taken_q.visit ? RequesterTimer : taken_q.kind;
 
   // Armed: the ACK timer was started, and no packet has left since. Left: a packet that asked has left since, at the
   // time in the RAM.
@@ -229,11 +233,13 @@ module gbn_requester
   end
 
   // Both cycles of the read count, so that a packet that leaves in one of them is not missed.
-  assign waits = (asks_i[taken_q.qp] && armed_q[taken_q.qp]) || (left_write && left_qp_i == taken_q.qp);
+  logic [Qps-1:0] waiting;
+  assign waiting = asks_i & armed_q;
+  assign waits   = waiting[taken_q.qp] || (left_write && left_qp_i == taken_q.qp);
 
   always_ff @(posedge clk_i) begin
     if (take) begin
-      waited_q     <= (asks_i[taken_d.qp] && armed_q[taken_d.qp]) || (left_write && left_qp_i == taken_d.qp);
+      waited_q     <= waiting[taken_d.qp] || (left_write && left_qp_i == taken_d.qp);
       left_valid_q <= left_q[taken_d.qp];
     end
   end
@@ -258,10 +264,12 @@ module gbn_requester
       .valid_i     (taken_valid_q),
       .now_i,
       .context_i   (read_context),
-      .response_i  (taken_q.kind == RequesterResponse),
+      .kept_i      (read_kept),
+      .kind_i      (read_kind),
       .psn_i       (taken_q.psn),
       .syndrome_i  (taken_q.syndrome),
-      .kind_i      (taken_q.work.kind),
+      .returned_i  (taken_q.returned),
+      .work_kind_i (taken_q.work.kind),
       .length_i    (taken_q.work.length),
       .asks_i      (waited_q || waits),
       .left_valid_i(left_valid_q),
@@ -270,44 +278,44 @@ module gbn_requester
       .facts_o     (facts)
   );
 
-  always_comb begin
-    looked_d.taken = taken_q;
-    looked_d.step  = !taken_q.visit || facts.due;
-    looked_d.now   = now_i;
-    looked_d.facts = facts;
-    looked_d.c     = read_context;
-    if (taken_q.visit) begin
-      looked_d.taken.own  = facts.due;
-      looked_d.taken.kind = RequesterTimer;
-    end
-  end
-
   always_ff @(posedge clk_i) begin
     if (rst_i) looked_valid_q <= 1'b0;
     else looked_valid_q <= taken_valid_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (taken_valid_q) looked_q <= looked_d;
+    if (taken_valid_q) begin
+      looked_q.taken      <= taken_q;
+      looked_q.step       <= !taken_q.visit || facts.due;
+      looked_q.now        <= now_i;
+      looked_q.facts      <= facts;
+      looked_q.kept       <= read_kept;
+      looked_q.c          <= read_context;
+      looked_q.taken.kind <= read_kind;
+      if (taken_q.visit) looked_q.taken.own <= facts.due;
+    end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Stage n + 2: step
 
   requester_context_t step_context;
+  requester_kept_t step_kept;
   requester_note_e step_note;
   logic walk, due, fresh, request_valid, completion_valid, silent, place_valid, post, ask;
   request_t request;
   completion_t completion;
   place_t place;
   posted_t posted, post_word;
-  awaited_t awaited, ask_word;
-  psn_t next_first;
+  following_t following, ask_word;
+  destination_t destination;
   logic [$bits(posted_t)-1:0] posted_bits;
-  logic [$bits(awaited_t)-1:0] awaited_bits;
+  logic [$bits(following_t)-1:0] following_bits;
+  logic [$bits(destination_t)-1:0] destination_bits;
 
-  assign posted  = posted_bits;
-  assign awaited = awaited_bits;
+  assign posted      = posted_bits;
+  assign following   = following_bits;
+  assign destination = destination_bits;
 
   gbn_requester_step #(
       .Reads(Reads)
@@ -317,15 +325,17 @@ module gbn_requester
       .configuration_i   (looked_q.taken.configuration),
       .psn_i             (looked_q.taken.psn),
       .error_i           (looked_q.taken.syndrome[1:0]),
-      .returned_i        (looked_q.taken.returned),
+      .bytes_i           (looked_q.taken.returned.bytes),
       .work_i            (looked_q.taken.work),
       .context_i         (looked_q.c),
+      .kept_i            (looked_q.kept),
       .facts_i           (looked_q.facts),
       .posted_i          (posted),
       .operands_i        (operands),
-      .awaited_i         (awaited),
-      .next_first_i      (next_first),
+      .following_i       (following),
+      .destination_i     (destination),
       .context_o         (step_context),
+      .kept_o            (step_kept),
       .note_o            (step_note),
       .walk_o            (walk),
       .due_o             (due),
@@ -344,13 +354,13 @@ module gbn_requester
   );
 
   ram_1r1w #(
-      .Width($bits(requester_context_t)),
+      .Width($bits(requester_kept_t) + $bits(requester_context_t)),
       .Depth(Qps)
   ) u_contexts (
       .clk_i,
       .write_i        (clear || (looked_valid_q && looked_q.step)),
       .write_address_i(clear ? clear_qp : looked_q.taken.qp),
-      .data_i         (clear ? '0 : step_context),
+      .data_i         (clear ? '0 : {step_kept, step_context}),
       .read_i         (take),
       .read_address_i (taken_d.qp),
       .data_o         (read_bits)
@@ -390,7 +400,8 @@ module gbn_requester
       .data_o         (operands_bits)
   );
 
-  // READs that were asked for and not answered: for a response the oldest one, and where the next one begins.
+  // READs that were asked for and not answered: for a response the place of the oldest one, and the one behind it, which
+  // is the oldest next.
   logic read_response;
   logic [ReadBits-1:0] second;
 
@@ -398,29 +409,29 @@ module gbn_requester
   assign second        = read_context.asking.tail[ReadBits-1:0] + 1'b1;
 
   ram_1r1w #(
-      .Width($bits(awaited_t)),
+      .Width($bits(destination_t)),
       .Depth(Qps * Reads)
-  ) u_awaited (
+  ) u_destinations (
+      .clk_i,
+      .write_i        (looked_valid_q && ask),
+      .write_address_i({looked_q.taken.qp, looked_q.c.asking.head[ReadBits-1:0]}),
+      .data_i         ({posted.local_va, posted.local_key}),
+      .read_i         (read_response),
+      .read_address_i ({taken_q.qp, read_context.asking.tail[ReadBits-1:0]}),
+      .data_o         (destination_bits)
+  );
+
+  ram_1r1w #(
+      .Width($bits(following_t)),
+      .Depth(Qps * Reads)
+  ) u_following (
       .clk_i,
       .write_i        (looked_valid_q && ask),
       .write_address_i({looked_q.taken.qp, looked_q.c.asking.head[ReadBits-1:0]}),
       .data_i         (ask_word),
       .read_i         (read_response),
-      .read_address_i ({taken_q.qp, read_context.asking.tail[ReadBits-1:0]}),
-      .data_o         (awaited_bits)
-  );
-
-  ram_1r1w #(
-      .Width($bits(psn_t)),
-      .Depth(Qps * Reads)
-  ) u_firsts (
-      .clk_i,
-      .write_i        (looked_valid_q && ask),
-      .write_address_i({looked_q.taken.qp, looked_q.c.asking.head[ReadBits-1:0]}),
-      .data_i         (ask_word.first_psn),
-      .read_i         (read_response),
       .read_address_i ({taken_q.qp, second}),
-      .data_o         (next_first)
+      .data_o         (following_bits)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////

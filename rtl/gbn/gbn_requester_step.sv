@@ -1,12 +1,13 @@
 // Step function of the requester: context, event and a message of the ring in, context and actions out.
 // rtl/gbn/README.md is the contract.
 //
-// - `facts_i` is the output of gbn_requester_look for the same event and context.
+// - `facts_i` is the output of gbn_requester_look for the same event, context and `kept_i`.
 // - `posted_i` is the ring's slot `current` for a SEND, `tail` for all other steps. It is valid when the ring is not
 //   empty.
 // - READ stands for atomics, too, unless they are named: both are answered with data.
 // - `operands_i` are those of the slot `current`, if it holds an atomic.
-// - `awaited_i` is the oldest READ that is not answered, for a RESPONSE; `next_first_i` the first PSN of the one behind.
+// - For a RESPONSE `destination_i` is that of the oldest READ that is not answered, `following_i` the one behind it.
+// - The ring is known late: what depends on it is one comparison of `end_psn`, then a choice.
 // - `own_i` marks TIMER and WALK steps made by the unit. An event with one of these kinds and `own_i` = 0 is ignored.
 //
 // Purely combinational.
@@ -15,24 +16,26 @@ module gbn_requester_step
 #(
     parameter int unsigned Reads = 16
 ) (
-    input logic                     own_i,
-    input requester_kind_e          kind_i,
-    input requester_config_t        configuration_i,  // OPEN
-    input psn_t                     psn_i,            // OPEN, ACK, RESPONSE, UNREAD
-    input logic               [1:0] error_i,          // ACK: the low bits of the syndrome
-    input returned_t                returned_i,       // RESPONSE
-    input posted_t                  work_i,           // POST: without PSNs
-    input requester_context_t       context_i,
-    input requester_facts_t         facts_i,
-    input posted_t                  posted_i,
-    input operands_t                operands_i,       // SEND
-    input awaited_t                 awaited_i,
-    input psn_t                     next_first_i,
+    input logic                      own_i,
+    input requester_kind_e           kind_i,
+    input requester_config_t         configuration_i,  // OPEN
+    input psn_t                      psn_i,            // OPEN, RESPONSE, UNREAD
+    input logic               [ 1:0] error_i,          // ACK: the low bits of the syndrome
+    input logic               [15:0] bytes_i,          // RESPONSE: of its payload
+    input posted_t                   work_i,           // POST: without PSNs
+    input requester_context_t        context_i,
+    input requester_kept_t           kept_i,
+    input requester_facts_t          facts_i,
+    input posted_t                   posted_i,
+    input operands_t                 operands_i,       // SEND
+    input following_t                following_i,
+    input destination_t              destination_i,
 
     output requester_context_t context_o,
+    output requester_kept_t    kept_o,
     output requester_note_e    note_o,
     output logic               walk_o,              // a WALK step comes next
-    output logic               due_o,               // a timer runs and its deadline has come
+    output logic               due_o,               // a timer runs and its deadline has come; undefined with `walk_o`
     output logic               ack_timer_o,         // an ACK timer was started; 0 for one that is held
     output logic               request_valid_o,
     output request_t           request_o,
@@ -44,33 +47,32 @@ module gbn_requester_step
     output logic               post_o,              // `posted_o` goes into slot `head`
     output posted_t            posted_o,
     output logic               ask_o,               // `asked_o` goes into the READs' slot `head`
-    output awaited_t           asked_o
+    output following_t         asked_o
 );
 
   requester_context_t c;
-  assign c = context_i;
+  logic behind;  // the message ends before `una_psn`: a packet of the next one is acknowledged
+
+  assign c      = context_i;
+  assign behind = psn_behind(posted_i.end_psn, facts_i.una_psn);
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Packet to send
 
   logic first, last, asks, write, read, atomic, has_imm;
-  logic [3:0] shift;
-  logic [31:0] offset;
-  psn_t sent;  // packets of the message before this one
-  logic [12:0] left;  // bytes
+  logic [31:0] left;  // bytes
+  psn_t after;  // the next PSN after it
   operation_e operation;
 
-  assign first   = c.next_psn == posted_i.first_psn;
+  assign first   = facts_i.first;
   assign atomic  = posted_i.kind inside {WorkCmpSwap, WorkFetchAdd};
   assign read    = posted_i.kind == WorkRead || atomic;
-  assign last    = read || c.next_psn == posted_i.last_psn;
+  assign last    = read || c.next_psn + 1'b1 == posted_i.end_psn;
   assign write   = posted_i.kind inside {WorkWrite, WorkWriteImm};
   assign has_imm = posted_i.kind inside {WorkSendImm, WorkSendInv, WorkWriteImm};
+  assign after   = read ? posted_i.end_psn : c.next_psn + 1'b1;
   assign asks    = last || facts_i.asked_long_ago || facts_i.window_last;
-  assign shift   = mtu_bits(c.configuration.mtu);
-  assign sent = c.next_psn - posted_i.first_psn;
-  assign offset = 32'(sent) << shift;
-  assign left = posted_i.length[12:0] - offset[12:0];
+  assign left    = posted_i.length - facts_i.offset;
 
   always_comb begin
     case ({
@@ -105,94 +107,68 @@ module gbn_requester_step
     request_o.psn     = c.next_psn;
     request_o.ack_req = asks;
     request_o.again   = facts_i.again;
-    if (read) begin
-      // What is not answered of it: a READ is asked again from its inside.
-      request_o.va      = posted_i.remote_va + 64'(offset);
+    if (read || (first && write)) begin
+      // What is not answered of it: a READ is asked again from its inside. Of a WRITE all.
+      request_o.va      = va_after(posted_i.remote_va, facts_i.offset);
       request_o.rkey    = posted_i.remote_key;
-      request_o.dma_len = atomic ? '0 : posted_i.length - offset;
-      if (atomic) {request_o.swap_add, request_o.compare} = operands_i;
-    end else begin
-      request_o.solicited     = last && posted_i.solicited;
-      request_o.payload_bytes = last ? 16'(left) : 16'd1 << shift;
-      request_o.local_va      = posted_i.local_va + 64'(offset);
-      request_o.local_key     = posted_i.local_key;
+      request_o.dma_len = atomic ? '0 : left;
     end
-    if (first && write) begin
-      request_o.va      = posted_i.remote_va;
-      request_o.rkey    = posted_i.remote_key;
-      request_o.dma_len = posted_i.length;
+    if (atomic) {request_o.swap_add, request_o.compare} = operands_i;
+    if (!read) begin
+      request_o.solicited     = last && posted_i.solicited;
+      request_o.payload_bytes = last ? 16'(left[12:0]) : 16'd1 << mtu_bits(c.configuration.mtu);
+      request_o.local_va      = va_after(posted_i.local_va, facts_i.offset);
+      request_o.local_key     = posted_i.local_key;
     end
     if (last && has_imm) request_o.imm = posted_i.imm;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // READs: whether the work has to wait for others, and a response
+  // READs: whether the work has to wait for others, and where a response goes
 
   // PSNs in use stay within half of all, so that each is either ahead or behind.
   localparam psn_t DistanceMax = 24'h7F_FFFF;
 
-  logic hindered;
+  logic hindered, sends_read, sends;
   read_t limit, unanswered;
 
   assign limit = (c.configuration.reads == '0 || 32'(c.configuration.reads) > Reads) ? read_t'(Reads) : c.configuration.reads;
   assign unanswered = c.asking.asked - c.asking.tail;
 
+  // Apart from how far ahead a READ ends
   always_comb begin
     hindered = posted_i.fence && unanswered != '0;
-    if (read) hindered |= unanswered >= limit || posted_i.last_psn - c.una_psn >= DistanceMax;
+    if (read) hindered |= unanswered >= limit;
     else hindered |= c.next_psn - c.una_psn >= DistanceMax;
   end
 
-  always_comb begin
-    asked_o = '{
-        atomic: atomic,
-        first_psn: posted_i.first_psn,
-        last_psn: posted_i.last_psn,
-        length: posted_i.length,
-        local_va: posted_i.local_va,
-        local_key: posted_i.local_key
-    };
-  end
+  // The end of a READ that is not asked for is ahead of `una_psn`. Where it is too far ahead, it looks behind.
+  assign sends_read = read && facts_i.sendable && !hindered && !behind;
+  assign sends = sends_read || (!read && facts_i.sendable && !hindered);
 
-  logic responds, response_read, response_first, response_last, response_ends, response_right;
-  logic [31:0] response_offset;
-  logic [12:0] response_left;  // bytes from its PSN on, if it is the last one
-
-  assign response_read   = returned_i.operation inside {OpReadRespFirst, OpReadRespMid, OpReadRespLast, OpReadRespOnly};
-  assign response_first  = returned_i.operation inside {OpReadRespFirst, OpReadRespOnly};
-  assign response_last   = returned_i.operation inside {OpReadRespLast, OpReadRespOnly};
-  assign response_ends   = psn_i == awaited_i.last_psn;
-  assign response_offset = 32'(psn_t'(psn_i - awaited_i.first_psn)) << shift;
-  assign response_left   = awaited_i.length[12:0] - response_offset[12:0];
-
-  always_comb begin
-    if (awaited_i.atomic) response_right = returned_i.operation == OpAtomicAck && returned_i.bytes == 16'(AtomicBytes);
-    else
-      response_right = response_read && response_first == facts_i.begins && response_last == response_ends &&
-          returned_i.bytes == (response_ends ? 16'(response_left) : 16'd1 << shift);
-  end
+  assign asked_o.first_psn = kept_i.current_psn;
+  assign asked_o.awaited = '{atomic: atomic, end_psn: posted_i.end_psn, length: posted_i.length[12:0]};
 
   assign place_o = '{
-          va: awaited_i.local_va + 64'(response_offset),
-          key: awaited_i.local_key,
+          va: va_after(destination_i.va, facts_i.offset),
+          key: destination_i.key,
           remote: 1'b0,
-          bytes: returned_i.bytes[14:0]
+          bytes: bytes_i[14:0]
       };
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Work request to post, and completion of the oldest
 
-  logic flush, acknowledged, acknowledged_further;
+  logic flush, acknowledged, more;  // `more`: than the oldest
 
   always_comb begin
-    posted_o           = work_i;
-    posted_o.first_psn = c.post_psn;
-    posted_o.last_psn  = c.post_psn + psn_t'(facts_i.packets_less);
+    posted_o         = work_i;
+    posted_o.end_psn = c.post_psn + psn_t'(facts_i.packets_less) + 1'b1;
   end
 
-  assign flush                = c.state == QpError && !facts_i.empty;
-  assign acknowledged         = !facts_i.empty && psn_behind(posted_i.last_psn, c.una_psn);
-  assign acknowledged_further = posted_i.last_psn != c.una_psn - 1'b1;  // a packet of the next message
+  assign flush        = c.state == QpError && !facts_i.empty;
+  assign acknowledged = !facts_i.empty && (behind || posted_i.end_psn == facts_i.una_psn);
+  assign more         = !facts_i.empty && c.tail + 1'b1 != c.head;
 
   always_comb begin
     completion_o           = '0;
@@ -205,22 +181,17 @@ module gbn_requester_step
   assign silent_o = !flush && !posted_i.signaled;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Context
+  // Context without the ring
 
-  logic low_behind;
-  logic acknowledges;  // `una_psn` advances
   logic answered;  // what came was taken: the oldest message may be complete
   logic goes_back;  // to a response that is missing
   logic use_retry;  // use up a retry; the QP fails if none is left
   logic fresh;  // a timer was started
+  logic walk;
   requester_context_t acked, n;
+  requester_kept_t kept;
+  requester_note_e note;
   status_e error_status;
-
-  // The NAK of a go-back-0 responder may have the PSN of the message's first packet, which may be acknowledged
-  // already.
-  assign low_behind = (!facts_i.ack && c.configuration.restart && !facts_i.empty) ? psn_behind(
-      psn_i, posted_i.first_psn
-  ) : facts_i.behind_una;
 
   always_comb begin
     case (error_i)
@@ -231,32 +202,19 @@ module gbn_requester_step
   end
 
   // What is acknowledged
-  logic reserved, wrong, taken;
+  logic reserved;
 
   assign reserved = !(facts_i.ack || facts_i.rnr || facts_i.sequence_nak || facts_i.error);
-  assign responds = kind_i == RequesterResponse && facts_i.ack && !(facts_i.behind_una || facts_i.unsent || facts_i.missing) &&
-      (response_first || !facts_i.begins || !response_read || awaited_i.atomic);
-
-  assign wrong = responds && !response_right;
-
-  always_comb begin
-    taken = 1'b0;
-    if (facts_i.missing) taken = kind_i inside {RequesterAck, RequesterResponse};
-    else if (kind_i == RequesterAck) taken = !(reserved || low_behind || facts_i.unsent);
-    else if (responds) taken = !wrong || !facts_i.begun;
-    acknowledges = c.state == QpReady && taken && facts_i.progress;
-  end
 
   always_comb begin
     acked = c;
-    if (acknowledges) begin
-      // What is in front of a response that is wrong is acknowledged all the same.
-      acked.una_psn     = wrong ? psn_i : facts_i.una_psn;
+    if (facts_i.acknowledges) begin
+      acked.una_psn     = facts_i.una_psn;
       acked.retries     = c.configuration.retry;
       acked.rnr_retries = c.configuration.rnr_retry;
       if (facts_i.next_behind) acked.next_psn = acked.una_psn;
       if (facts_i.asked_behind) acked.asked_psn = acked.una_psn;
-      if (!c.rnr_wait && !wrong) begin
+      if (!c.rnr_wait && !facts_i.wrong) begin
         acked.timer_runs = facts_i.asked_ahead && facts_i.ack_timer_on;
         if (acked.timer_runs) acked.deadline = facts_i.ack_deadline;
       end
@@ -270,105 +228,71 @@ module gbn_requester_step
   end
 
   always_comb begin
-    n                  = acked;
-    note_o             = RequesterNone;
-    walk_o             = 1'b0;
-    request_valid_o    = 1'b0;
-    completion_valid_o = 1'b0;
-    place_valid_o      = 1'b0;
-    post_o             = 1'b0;
-    ask_o              = 1'b0;
-    answered           = 1'b0;
-    goes_back          = 1'b0;
-    use_retry          = 1'b0;
-    fresh              = acknowledges && acked.timer_runs && !c.rnr_wait && !wrong;
+    n             = acked;
+    kept          = kept_i;
+    note          = RequesterNone;
+    walk          = 1'b0;
+    place_valid_o = 1'b0;
+    post_o        = 1'b0;
+    answered      = 1'b0;
+    goes_back     = 1'b0;
+    use_retry     = 1'b0;
+    fresh         = facts_i.acknowledges && acked.timer_runs && !c.rnr_wait && !facts_i.wrong;
 
     case (kind_i)
       RequesterOpen: begin
-        n               = '0;
-        n.state         = QpReady;
-        n.configuration = configuration_i;
-        n.post_psn      = psn_i;
-        n.next_psn      = psn_i;
-        n.top_psn       = psn_i;
-        n.una_psn       = psn_i;
-        n.asked_psn     = psn_i;
-        n.retries       = configuration_i.retry;
-        n.rnr_retries   = configuration_i.rnr_retry;
+        n                                 = '0;
+        n.state                           = QpReady;
+        n.configuration                   = configuration_i;
+        n.post_psn                        = psn_i;
+        n.next_psn                        = psn_i;
+        n.top_psn                         = psn_i;
+        n.una_psn                         = psn_i;
+        n.asked_psn                       = psn_i;
+        n.retries                         = configuration_i.retry;
+        n.rnr_retries                     = configuration_i.rnr_retry;
+
+        {kept.tail_psn, kept.current_psn} = {psn_i, psn_i};
       end
 
       RequesterClose: n = '0;
 
       RequesterPost: begin
-        if (c.state == QpClosed) note_o = RequesterRefusedState;
-        else if (facts_i.work_bad) note_o = RequesterRefusedWork;
-        else if (facts_i.full) note_o = RequesterRefusedFull;
+        if (c.state == QpClosed) note = RequesterRefusedState;
+        else if (facts_i.work_bad) note = RequesterRefusedWork;
+        else if (facts_i.full) note = RequesterRefusedFull;
         else begin
           post_o     = 1'b1;
           n.head     = c.head + 1'b1;
-          n.post_psn = c.post_psn + psn_t'(facts_i.packets_less) + 1'b1;
-          walk_o     = c.state == QpError;
-        end
-      end
-
-      RequesterSend: begin
-        if (!facts_i.sendable) note_o = RequesterBlocked;
-        else if (hindered) begin
-          note_o           = RequesterBlocked;
-          n.asking.blocked = 1'b1;
-        end else begin
-          request_valid_o = 1'b1;
-          n.next_psn      = (read ? posted_i.last_psn : c.next_psn) + 1'b1;
-          if (psn_ahead(n.next_psn, c.top_psn)) n.top_psn = n.next_psn;
-          if (last) n.current = c.current + 1'b1;
-          if (asks) begin
-            n.asked_psn = n.next_psn;
-            n.unasked   = '0;
-            if (!c.timer_runs && facts_i.ack_timer_on) begin
-              n.timer_runs = 1'b1;
-              n.deadline   = facts_i.ack_deadline;
-              fresh        = 1'b1;
-            end
-          end else if (c.unasked != '1) n.unasked = c.unasked + 1'b1;
-          if (read) begin
-            n.asking.asked = c.asking.asked + 1'b1;
-            n.asking.psns  = c.asking.psns + (n.next_psn - c.next_psn);
-            // That of an older READ, which is answered first, stays.
-            if (!first) {n.asking.resumes, n.asking.resumed_psn} = {1'b1, c.next_psn};
-            else if (unanswered == '0) {n.asking.resumes, n.asking.resumed_psn} = '0;
-            if (c.asking.asked == c.asking.head) begin
-              ask_o         = 1'b1;
-              n.asking.head = c.asking.head + 1'b1;
-              if (c.asking.tail == c.asking.head) n.asking.first_psn = posted_i.first_psn;
-            end
-          end
+          n.post_psn = posted_o.end_psn;
+          walk       = c.state == QpError;
         end
       end
 
       RequesterAck: begin
-        if (c.state != QpReady) note_o = RequesterIgnored;
+        if (c.state != QpReady) note = RequesterIgnored;
         else if (facts_i.missing) goes_back = 1'b1;
-        else if (reserved) note_o = RequesterReserved;
-        else if (low_behind) note_o = RequesterStale;
-        else if (facts_i.unsent) note_o = RequesterUnsent;
+        else if (reserved) note = RequesterReserved;
+        else if (facts_i.behind) note = RequesterStale;
+        else if (facts_i.unsent) note = RequesterUnsent;
         else begin
           answered = 1'b1;
-          if (facts_i.ack) note_o = RequesterProgress;
+          if (facts_i.ack) note = RequesterProgress;
           else if (facts_i.error) begin
-            note_o   = RequesterRemoteError;
-            n.after  = AfterFail;
+            note = RequesterRemoteError;
+            n.after = AfterFail;
             n.status = error_status;
-          end else if (c.rnr_wait) note_o = facts_i.progress ? RequesterProgress : RequesterStale;
+          end else if (c.rnr_wait) note = facts_i.acknowledges ? RequesterProgress : RequesterStale;
           else if (facts_i.sequence_nak) begin
-            note_o    = RequesterNak;
+            note    = RequesterNak;
             n.after   = AfterRewind;
             use_retry = c.configuration.nak_retry;
           end else if (n.rnr_retries == '0) begin
-            note_o   = RequesterExhausted;
-            n.after  = AfterFail;
+            note = RequesterExhausted;
+            n.after = AfterFail;
             n.status = StatusRnrExceeded;
           end else begin
-            note_o  = RequesterRnr;
+            note = RequesterRnr;
             n.after = AfterRewind;
             if (c.configuration.rnr_retry != 3'd7) n.rnr_retries = n.rnr_retries - 1'b1;
           end
@@ -376,35 +300,36 @@ module gbn_requester_step
       end
 
       RequesterResponse: begin
-        if (c.state != QpReady) note_o = RequesterIgnored;
-        else if (facts_i.behind_una) note_o = RequesterStale;
-        else if (facts_i.unsent) note_o = RequesterUnsent;
+        if (c.state != QpReady) note = RequesterIgnored;
+        else if (facts_i.behind) note = RequesterStale;
+        else if (facts_i.unsent) note = RequesterUnsent;
         else if (facts_i.missing) goes_back = 1'b1;
-        else if (!facts_i.ack) note_o = RequesterReserved;
-        else if (!responds) note_o = RequesterStale;  // of the answer before the READ was asked again
+        else if (!facts_i.ack) note = RequesterReserved;
+        else if (!facts_i.responds) note = RequesterStale;  // of the answer before the READ was asked again
         else begin
           answered = 1'b1;
-          if (!wrong) begin
-            note_o             = RequesterProgress;
-            place_valid_o      = returned_i.bytes != '0;
+          if (!facts_i.wrong) begin
+            note               = RequesterProgress;
+            place_valid_o      = bytes_i != '0;
             n.asking.went_back = 1'b0;
             if (c.asking.resumed_psn == psn_i) {n.asking.resumes, n.asking.resumed_psn} = '0;
             if (unanswered != '0) n.asking.psns = c.asking.psns - 1'b1;
-            if (response_ends) begin
+            if (facts_i.ends) begin
               n.asking.tail      = c.asking.tail + 1'b1;
-              n.asking.first_psn = (n.asking.tail == c.asking.head) ? '0 : next_first_i;
+              n.asking.first_psn = (n.asking.tail == c.asking.head) ? '0 : following_i.first_psn;
+              kept.awaited       = following_i.awaited;
               if (unanswered == '0) n.asking.asked = n.asking.tail;
             end
           end else begin
-            note_o   = RequesterRemoteError;
-            n.after  = AfterFail;
+            note = RequesterRemoteError;
+            n.after = AfterFail;
             n.status = StatusBadResponse;
           end
         end
       end
 
       RequesterTimer:
-      if (!own_i) note_o = RequesterIgnored;
+      if (!own_i) note = RequesterIgnored;
       else begin
         n.timer_runs = 1'b0;
         // Nothing of an old answer is under way any more.
@@ -414,18 +339,18 @@ module gbn_requester_step
           n.deadline   = facts_i.held_deadline;
           fresh        = 1'b1;
         end else if (c.rnr_wait) begin
-          note_o     = RequesterRnrOver;
+          note       = RequesterRnrOver;
           n.rnr_wait = 1'b0;
         end else begin
-          note_o    = RequesterTimeout;
+          note    = RequesterTimeout;
           n.after   = AfterRewind;
           use_retry = 1'b1;
-          walk_o    = 1'b1;
+          walk    = 1'b1;
         end
       end
 
       RequesterFail:
-      if (c.state != QpReady) note_o = RequesterIgnored;
+      if (c.state != QpReady) note = RequesterIgnored;
       else begin
         n.timer_runs = 1'b0;
         n.rnr_wait   = 1'b0;
@@ -435,61 +360,29 @@ module gbn_requester_step
           n.asking = '0;
         end else begin
           n.after = AfterFail;
-          walk_o  = 1'b1;
+          walk = 1'b1;
         end
       end
 
       RequesterUnread:
-      if (c.state != QpReady) note_o = RequesterIgnored;
-      else if (facts_i.unwanted) note_o = RequesterStale;
+      if (c.state != QpReady) note = RequesterIgnored;
+      else if (facts_i.unwanted) note = RequesterStale;
       else begin
         {n.unread, n.unread_psn} = {1'b1, psn_i};
-        walk_o = 1'b1;
+        walk = 1'b1;
       end
 
-      RequesterWalk:
-      if (!own_i) note_o = RequesterIgnored;
-      else if (flush || acknowledged) begin
-        completion_valid_o = 1'b1;
-        if (flush) n.status = StatusFlushed;
-        n.tail = c.tail + 1'b1;
-        if (c.current == c.tail) n.current = n.tail;
-        walk_o = (n.tail != c.head && (flush || acknowledged_further)) || (!flush && (c.after != AfterNone || c.unread));
-      end else if (c.after == AfterRewind) begin
-        n.after   = AfterNone;
-        n.current = c.tail;
-        if (c.configuration.restart && !facts_i.empty) n.una_psn = posted_i.first_psn;
-        n.next_psn               = n.una_psn;
-        n.asked_psn              = n.una_psn;
-        n.unasked                = '0;
-        n.asking.asked           = c.asking.tail;
-        n.asking.psns            = '0;
-        n.asking.blocked         = 1'b0;
-        {n.unread, n.unread_psn} = '0;
-      end else if (c.after == AfterFail) begin
-        n.after = AfterNone;
-        n.state = QpError;
-        n.asking = '0;
-        {n.unread, n.unread_psn} = '0;
-        walk_o = 1'b1;
-      end else if (c.unread && !psn_behind(posted_i.last_psn, c.unread_psn)) begin
-        // All messages before it are complete.
-        note_o       = RequesterUnreadable;
-        n.after      = AfterFail;
-        n.status     = StatusLocalAccess;
-        n.timer_runs = 1'b0;
-        walk_o       = 1'b1;
-      end
+      RequesterSend, RequesterWalk: ;
 
-      default: note_o = RequesterIgnored;
+      default: note = RequesterIgnored;
     endcase
 
     // Once for a response that is missing: what comes behind it is of the same answer.
     if (goes_back) begin
       answered = 1'b1;
-      if ((c.asking.went_back && facts_i.begun) || c.rnr_wait) note_o = RequesterStale;
+      if ((c.asking.went_back && facts_i.begun) || c.rnr_wait) note = RequesterStale;
       else begin
-        note_o             = RequesterImplied;
+        note               = RequesterImplied;
         n.asking.went_back = 1'b1;
         n.after            = AfterRewind;
         use_retry          = c.configuration.nak_retry;
@@ -498,27 +391,17 @@ module gbn_requester_step
 
     if (use_retry) begin
       if (n.retries == '0) begin
-        note_o   = RequesterExhausted;
-        n.after  = AfterFail;
+        note = RequesterExhausted;
+        n.after = AfterFail;
         n.status = StatusRetryExceeded;
       end else n.retries = n.retries - 1'b1;
-    end
-
-    if (answered) begin
-      if (!facts_i.empty && psn_behind(posted_i.last_psn, n.una_psn)) begin
-        completion_valid_o = 1'b1;
-        n.tail             = c.tail + 1'b1;
-        if (c.current == c.tail) n.current = n.tail;
-        walk_o = n.tail != c.head && posted_i.last_psn != n.una_psn - 1'b1;
-      end
-      if (n.after != AfterNone || n.unread) walk_o = 1'b1;
     end
 
     // A rewind stops an ACK timer, a failure any timer. The RNR wait is the one timer that starts with a rewind.
     if (kind_i != RequesterWalk && n.after != AfterNone) begin
       n.timer_runs = 1'b0;
       if (n.after == AfterFail) n.rnr_wait = 1'b0;
-      else if (note_o == RequesterRnr) begin
+      else if (note == RequesterRnr) begin
         n.rnr_wait   = 1'b1;
         n.timer_runs = 1'b1;
         n.deadline   = facts_i.rnr_deadline;
@@ -527,8 +410,116 @@ module gbn_requester_step
     end
   end
 
-  assign context_o   = n;
-  assign due_o       = n.timer_runs && facts_i.due && !fresh;
-  assign ack_timer_o = fresh && !n.rnr_wait && kind_i != RequesterTimer;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // What the ring decides: SEND, WALK, and whether a message is complete
+
+  logic starts, completes, unreadable;
+
+  // The ACK timer, by this packet. A timer that runs is not due then, so that `due_o` need not wait for it.
+  assign starts = kind_i == RequesterSend && sends && asks && !c.timer_runs && facts_i.ack_timer_on;
+  assign unreadable = c.unread && c.after == AfterNone && psn_behind(c.unread_psn, posted_i.end_psn);
+
+  always_comb begin
+    context_o       = n;
+    kept_o          = kept;
+    note_o          = note;
+    walk_o          = walk;
+    request_valid_o = 1'b0;
+    ask_o           = 1'b0;
+    completes       = 1'b0;
+
+    case (kind_i)
+      RequesterSend: begin
+        if (!sends) begin
+          note_o                   = RequesterBlocked;
+          context_o.asking.blocked = c.asking.blocked || facts_i.sendable;
+        end else begin
+          request_valid_o    = 1'b1;
+          context_o.next_psn = after;
+          if (read ? psn_behind(c.top_psn, posted_i.end_psn) : !facts_i.again) context_o.top_psn = after;
+          if (last) begin
+            context_o.current  = c.current + 1'b1;
+            kept_o.current_psn = posted_i.end_psn;
+          end
+          if (asks) begin
+            context_o.asked_psn = after;
+            context_o.unasked   = '0;
+          end else if (c.unasked != '1) context_o.unasked = c.unasked + 1'b1;
+        end
+        if (sends_read) begin
+          context_o.asking.asked = c.asking.asked + 1'b1;
+          context_o.asking.psns  = c.asking.psns - c.next_psn + posted_i.end_psn;
+          // That of an older READ, which is answered first, stays.
+          if (!first) {context_o.asking.resumes, context_o.asking.resumed_psn} = {1'b1, c.next_psn};
+          else if (unanswered == '0) {context_o.asking.resumes, context_o.asking.resumed_psn} = '0;
+          if (c.asking.asked == c.asking.head) begin
+            ask_o                 = 1'b1;
+            context_o.asking.head = c.asking.head + 1'b1;
+            if (c.asking.tail == c.asking.head) begin
+              context_o.asking.first_psn = kept_i.current_psn;
+              kept_o.awaited             = asked_o.awaited;
+            end
+          end
+        end
+        if (starts) {context_o.timer_runs, context_o.deadline} = {1'b1, facts_i.ack_deadline};
+      end
+
+      RequesterWalk:
+      if (!own_i) note_o = RequesterIgnored;
+      else begin
+        walk_o = (more && (flush || behind)) ||
+            (!flush && (c.after == AfterFail || unreadable || (acknowledged && (c.after == AfterRewind || c.unread))));
+        if (flush || acknowledged) begin
+          completes = 1'b1;
+          if (flush) context_o.status = StatusFlushed;
+        end else if (c.after == AfterRewind) begin
+          context_o.after   = AfterNone;
+          context_o.current = c.tail;
+          if (c.configuration.restart && !facts_i.empty) context_o.una_psn = kept_i.tail_psn;
+          kept_o.current_psn                       = kept_i.tail_psn;
+          context_o.next_psn                       = context_o.una_psn;
+          context_o.asked_psn                      = context_o.una_psn;
+          context_o.unasked                        = '0;
+          context_o.asking.asked                   = c.asking.tail;
+          context_o.asking.psns                    = '0;
+          context_o.asking.blocked                 = 1'b0;
+          {context_o.unread, context_o.unread_psn} = '0;
+        end else if (c.after == AfterFail) begin
+          context_o.after                          = AfterNone;
+          context_o.state                          = QpError;
+          context_o.asking                         = '0;
+          {context_o.unread, context_o.unread_psn} = '0;
+        end
+
+        // All messages before it are complete, and its own is not acknowledged.
+        if (!flush && unreadable) begin
+          note_o               = RequesterUnreadable;
+          context_o.after      = AfterFail;
+          context_o.status     = StatusLocalAccess;
+          context_o.timer_runs = 1'b0;
+        end
+      end
+
+      default:
+      if (answered) begin
+        completes = acknowledged;
+        walk_o    = (more && behind) || n.after != AfterNone || n.unread;
+      end
+    endcase
+
+    if (completes) begin
+      context_o.tail  = c.tail + 1'b1;
+      kept_o.tail_psn = posted_i.end_psn;
+      if (c.current == c.tail) begin
+        context_o.current  = c.tail + 1'b1;
+        kept_o.current_psn = posted_i.end_psn;
+      end
+    end
+  end
+
+  assign completion_valid_o = completes;
+  assign due_o              = n.timer_runs && facts_i.due && !fresh;
+  assign ack_timer_o        = starts || (fresh && !n.rnr_wait && kind_i != RequesterTimer);
 
 endmodule

@@ -17,7 +17,8 @@
 //
 // READs and atomics are kept in two RAMs, what was asked in one and what is left to be sent in the other. In stage
 // n + 1 the slot is read of the READ that is to be answered, of the atomic that the host has performed, or of what a
-// WALK compares with the one that is asked again.
+// WALK compares with the one that is asked again. Their words have the form in which the step needs them, since it has
+// less than half of a cycle for what comes out of a block RAM.
 //
 // `post_room_o`: the ring of QP `post_qp_i` has room for a POST that is taken in this cycle.
 //
@@ -249,6 +250,7 @@ module gbn_responder
   logic search, read_valid, reread_valid, keep, move_cursor, look_up;
   read_response_t read;
   reread_t reread;
+  asked_read_t asked;
   kept_read_t kept, keep_read;
   read_cursor_t cursor, moved_cursor;
   logic [3:0] read_slot;
@@ -300,6 +302,7 @@ module gbn_responder
       .completion_o      (completion),
       .post_o            (post),
       .search_o          (search),
+      .asked_o           (asked),
       .read_valid_o      (read_valid),
       .read_o            (read),
       .reread_valid_o    (reread_valid),
@@ -373,15 +376,9 @@ module gbn_responder
 
   always_ff @(posedge clk_i) begin
     if (looked_valid_q && search) begin
-      next_search_q.asked <= '{
-          asked: looked_q.facts.asked,
-          psn: looked_q.taken.psn,
-          va: looked_q.facts.va,
-          rkey: looked_q.facts.rkey,
-          length: looked_q.facts.dma_len
-      };
+      next_search_q.asked <= asked;
       next_search_q.index <= looked_q.c.reads.head - 1'b1;
-      next_search_q.left <= looked_q.c.reads.kept;
+      next_search_q.left  <= looked_q.c.reads.kept;
     end else if (looked_valid_q && looked_q.search) begin
       next_search_q.asked <= search_q.asked;
       next_search_q.index <= search_q.index - 1'b1;

@@ -119,7 +119,7 @@ module gbn_responder_look
     facts_o.dma_len = dma_len;
     facts_o.read = read;
     facts_o.asked = operation == OpCmpSwap ? AskedCompareSwap : operation == OpFetchAdd ? AskedFetchAdd : AskedRead;
-    facts_o.responses = responses[$bits(psn_t)-1:0];
+    facts_o.responses = responses;
     facts_o.unanswered = reads_wait(reads);
     facts_o.answerable = reads_answerable(reads, context_i.state == QpError);
     facts_o.rereads = reads.again != '0;

@@ -7,6 +7,8 @@
 // - `kept_i` and `cursor_i` are those of the READ in a slot: with READ, of `slot` of the facts; with RETURN, of
 //   `original_i`; with a WALK that looks for the READ that is asked again (`search_i`), of the READ with index
 //   `search_index_i`.
+// - `buffer_i`, `kept_i` and `cursor_i` come out of RAMs, which are slow: there is one addition or comparison behind
+//   them, and what it says selects among results that are there already.
 //
 // Purely combinational.
 module gbn_responder_step
@@ -46,6 +48,7 @@ module gbn_responder_step
     output completion_t              completion_o,
     output logic                     post_o,              // the event's buffer goes into slot `head`
     output logic                     search_o,            // WALKs look for the READ that this packet asks again
+    output asked_read_t              asked_o,             // it
     output logic                     read_valid_o,
     output read_response_t           read_o,
     output logic                     reread_valid_o,      // a READ is answered again
@@ -57,8 +60,11 @@ module gbn_responder_step
     output logic               [3:0] read_slot_o
 );
 
-  responder_context_t c, n;
+  responder_context_t c;
   assign c = context_i;
+
+  logic into_buffer;  // the packet belongs to the receive buffer
+  assign into_buffer = facts_i.send && !facts_i.read;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Payload placement, answer and completion
@@ -67,11 +73,12 @@ module gbn_responder_step
   assign flush = c.state == QpError && !facts_i.empty;
 
   always_comb begin
-    place_o.va     = (facts_i.send ? buffer_i.local_va : facts_i.va) + 64'(facts_i.offset);
-    place_o.key    = facts_i.send ? buffer_i.local_key : facts_i.rkey;
-    place_o.remote = !facts_i.send;
-    place_o.bytes  = payload_bytes_i[14:0];
-    if (facts_i.read) place_o = '{va: facts_i.va, key: facts_i.rkey, remote: 1'b1, bytes: 15'(AtomicBytes)};
+    // Offsets are multiples of the MTU. That of an atomic is 0: no message is under way when one is accepted.
+    place_o.va = into_buffer ? buffer_i.local_va : facts_i.va;
+    place_o.va[63:8] += 56'(facts_i.offset[31:8]);
+    place_o.key    = into_buffer ? buffer_i.local_key : facts_i.rkey;
+    place_o.remote = !into_buffer;
+    place_o.bytes  = facts_i.read ? 15'(AtomicBytes) : payload_bytes_i[14:0];
   end
 
   always_comb begin
@@ -101,20 +108,16 @@ module gbn_responder_step
 
   localparam int unsigned ReadBits = $clog2(Reads);
 
-  // With READ: the response of the cursor
   logic [15:0] mtu;
-  logic last;  // no other response follows it
-  logic [15:0] bytes;
-  assign mtu   = 16'd1 << mtu_bits(c.configuration.mtu);
-  assign last  = cursor_i.left <= 32'(mtu);
-  assign bytes = last ? cursor_i.left[15:0] : mtu;
+  assign mtu = 16'd1 << mtu_bits(c.configuration.mtu);
 
   logic atomic;  // `kept_i` is one
-  assign atomic = kept_i.asked != AskedRead;
+  assign atomic = kept_i.read.asked != AskedRead;
 
+  // With READ: the response of the cursor
   always_comb begin
     case ({
-      cursor_i.begun, last
+      cursor_i.begun, cursor_i.last
     })
       2'b00:   read_o.opcode = {ServiceRc, OpReadRespFirst};
       2'b01:   read_o.opcode = {ServiceRc, OpReadRespOnly};
@@ -126,93 +129,141 @@ module gbn_responder_step
     read_o.msn   = kept_i.msn;
     read_o.again = psn_behind(cursor_i.psn, c.reads.top_psn);
     read_o.va    = cursor_i.va;
-    read_o.key   = kept_i.rkey;
-    read_o.bytes = bytes;
+    read_o.key   = kept_i.read.rkey;
+    read_o.bytes = cursor_i.last ? cursor_i.left[15:0] : mtu;
+  end
+
+  // With PACKET: what is kept of a READ, and what is compared with it when it is asked again
+  always_comb begin
+    kept_o.read = '{
+        asked: facts_i.asked,
+        psn: psn_i,
+        origin: read_origin(facts_i.va, {1'b0, psn_i}, c.configuration.mtu),
+        rkey: facts_i.rkey,
+        end_psn: 25'(psn_i) + facts_i.responses,
+        rest: read_rest(facts_i.dma_len, c.configuration.mtu)
+    };
+    kept_o.msn = c.msn + 1'b1;
+    asked_o = '{
+        read: kept_o.read,
+        wrapped: 32'(read_origin(facts_i.va, {1'b1, psn_i}, c.configuration.mtu) >> 32),
+        va: facts_i.va,
+        length: facts_i.dma_len
+    };
   end
 
   // With a WALK: whether what is kept is asked again: a READ from its beginning or its inside, or an atomic, which is
-  // known by its PSN, as it is to Linux
-  psn_t ahead;
-  logic [35:0] skipped;  // bytes of it that are not asked again
+  // known by its PSN, as it is to Linux. Between the beginnings of two READs PSNs may have wrapped. A READ has no more
+  // than 2^22 of them, so what ends not behind the end of one that wraps, modulo 2^24, began behind the wrap.
+  logic same_read, same_atomic;  // for a READ without the upper half of its origin
+  logic before_end;  // it does not end behind what is kept, modulo 2^24
+  logic lies_in, lies_in_wrapped;  // it is a part of what is kept; and begins behind the wrap of its PSNs
   logic repeats, ended;  // ended: it was answered to its end
-  assign ahead   = asked_i.psn - kept_i.psn;
-  assign skipped = 36'(ahead) << mtu_bits(c.configuration.mtu);
 
   always_comb begin
-    if (atomic) repeats = asked_i.asked == kept_i.asked && ahead == '0;
-    else
-      repeats = asked_i.asked == AskedRead && (ahead == '0 || skipped < 36'(kept_i.length)) && asked_i.rkey == kept_i.rkey &&
-          asked_i.va == kept_i.va + 64'(skipped) && 37'(skipped) + 37'(asked_i.length) <= 37'(kept_i.length);
+    same_read = asked_i.read.asked == AskedRead && kept_i.read.asked == AskedRead &&
+        asked_i.read.rkey == kept_i.read.rkey && asked_i.read.origin[31:0] == kept_i.read.origin[31:0];
+    same_atomic = asked_i.read.asked != AskedRead && asked_i.read.asked == kept_i.read.asked &&
+        asked_i.read.psn == kept_i.read.psn;
+    before_end = {asked_i.read.end_psn[23:0], asked_i.read.rest} <= {kept_i.read.end_psn[23:0], kept_i.read.rest};
+    lies_in = asked_i.read.origin[63:32] == kept_i.read.origin[63:32] && asked_i.read.psn >= kept_i.read.psn &&
+        (asked_i.read.end_psn[24] == kept_i.read.end_psn[24] ? before_end : kept_i.read.end_psn[24]);
+    lies_in_wrapped = asked_i.wrapped == kept_i.read.origin[63:32] && !asked_i.read.end_psn[24] &&
+        kept_i.read.end_psn[24] && before_end;
+    repeats = same_atomic || (same_read && lies_in) || (same_read && lies_in_wrapped);
   end
 
   assign ended = c.reads.head - search_index_i > c.reads.head - c.reads.done;
+  assign reread_o = '{first_psn: asked_i.read.psn, end_psn: asked_i.read.end_psn[23:0]};
 
-  assign reread_o = '{
-          first_psn: asked_i.psn,
-          end_psn: asked_i.psn + psn_t'(read_responses(asked_i.length, c.configuration.mtu))
-      };
+  // What is left to be sent: of a READ that begins, all. The upper half of the next address does not wait for the carry.
+  logic [31:0] left;
+  logic [32:0] next_va;  // its lower half, with the carry
+
+  assign next_va = 33'(cursor_i.va[31:0]) + 33'(mtu);
 
   always_comb begin
-    kept_o = '{
-        asked: facts_i.asked,
-        psn: psn_i,
-        va: facts_i.va,
-        rkey: facts_i.rkey,
-        length: facts_i.dma_len,
-        msn: c.msn + 1'b1
+    if (search_i) left = asked_i.length;
+    else left = facts_i.asked == AskedRead ? facts_i.dma_len : '0;
+
+    cursor_o = '{
+        psn: search_i ? asked_i.read.psn : psn_i,
+        va: search_i ? asked_i.va : facts_i.va,
+        left: left,
+        last: left <= 32'(mtu),
+        begun: 1'b0
     };
-    cursor_o = '{psn: psn_i, va: facts_i.va, left: facts_i.asked == AskedRead ? facts_i.dma_len : '0, begun: 1'b0};
-    read_slot_o = 4'(c.reads.head[ReadBits-1:0]);
+    read_slot_o = search_i ? 4'(search_index_i[ReadBits-1:0]) : 4'(c.reads.head[ReadBits-1:0]);
     if (kind_i == ResponderReturn) begin
-      cursor_o    = '{psn: kept_i.psn, va: original_i.original, left: '0, begun: 1'b0};
+      cursor_o    = '{psn: kept_i.read.psn, va: original_i.original, left: '0, last: 1'b1, begun: 1'b0};
       read_slot_o = 4'(original_i.index[ReadBits-1:0]);
     end else if (kind_i == ResponderRead) begin
       cursor_o = '{
           psn: cursor_i.psn + 1'b1,
-          va: cursor_i.va + 64'(bytes),
-          left: cursor_i.left - 32'(bytes),
+          va: {next_va[32] ? cursor_i.va[63:32] + 1'b1 : cursor_i.va[63:32], next_va[31:0]},
+          left: cursor_i.left - 32'(mtu),
+          last: 33'(cursor_i.left) <= {16'd0, mtu, 1'b0},
           begun: 1'b1
       };
       read_slot_o = facts_i.slot;
-    end else if (search_i) begin
-      cursor_o = '{psn: asked_i.psn, va: asked_i.va, left: asked_i.length, begun: 1'b0};
-      read_slot_o = 4'(search_index_i[ReadBits-1:0]);
     end
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Result of a packet in order; the first check that fails decides
+  // Result of a packet in order; the first check that fails decides. That of the length of the buffer is the last.
 
-  responder_note_e fate;
+  responder_note_e fate;  // if the buffer is long enough
 
   always_comb begin
     if (facts_i.invalid) fate = ResponderInvalid;
     else if (facts_i.access) fate = ResponderAccess;
     else if (facts_i.length_bad) fate = ResponderInvalid;
     else if (facts_i.needs_buffer && facts_i.empty) fate = ResponderNoBuffer;
-    else if (facts_i.send && facts_i.bytes > 33'(buffer_i.length)) fate = ResponderTooLong;
     else fate = ResponderAccepted;
   end
 
-  //////////////////////////////////////////////////////////////////////////////////////////////
-  // Context
+  function automatic responder_context_t without_message(input responder_context_t whole);
+    responder_context_t after = whole;
+    {after.under_way, after.writing, after.first_psn, after.offset} = '0;
+    {after.va, after.rkey, after.dma_len} = '0;
+    return after;
+  endfunction
 
-  logic leave;  // afterwards no message is under way
+  responder_context_t found;  // the context without a message that starts over
+  responder_context_t failed;  // if the packet ends the QP
 
   always_comb begin
-    n                  = c;
-    note_o             = ResponderNone;
-    walk_o             = 1'b0;
-    place_valid_o      = 1'b0;
-    response_valid_o   = 1'b0;
-    completion_valid_o = 1'b0;
-    post_o             = 1'b0;
-    search_o           = 1'b0;
-    read_valid_o       = 1'b0;
-    reread_valid_o     = 1'b0;
-    keep_o             = 1'b0;
-    move_o             = 1'b0;
-    leave              = 1'b0;
+    found = facts_i.start_over ? without_message(c) : c;
+    if (facts_i.start_over) found.expected_psn = psn_i;
+    failed          = found;
+    failed.state    = QpError;
+    failed.silent   = 1'b0;
+    failed.owed     = OwedNak;
+    failed.syndrome = fate == ResponderAccess ? SyndromeAccess : SyndromeInvalid;
+    // Nothing else is wrong with a packet that is too long for its buffer.
+    failed.status   = fate == ResponderAccepted ? StatusLocalLength : StatusFlushed;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Context, as far as it depends neither on the buffer nor on what is kept of READs
+
+  responder_context_t n;
+  responder_note_e note;
+  logic walk, place, complete;
+  logic accept, answer;  // the packet, if the buffer is long enough; the READ, if the QP was not refused in front of it
+
+  always_comb begin
+    n                = c;
+    note             = ResponderNone;
+    walk             = 1'b0;
+    place            = 1'b0;
+    complete         = 1'b0;
+    accept           = 1'b0;
+    answer           = 1'b0;
+    response_valid_o = 1'b0;
+    post_o           = 1'b0;
+    search_o         = 1'b0;
+    keep_o           = 1'b0;
 
     case (kind_i)
       ResponderOpen: begin
@@ -225,74 +276,74 @@ module gbn_responder_step
       ResponderClose: n = '0;
 
       ResponderPost: begin
-        if (c.state == QpClosed) note_o = ResponderRefusedState;
-        else if (facts_i.full) note_o = ResponderRefusedFull;
+        if (c.state == QpClosed) note = ResponderRefusedState;
+        else if (facts_i.full) note = ResponderRefusedFull;
         else begin
           post_o = 1'b1;
           n.head = c.head + 1'b1;
-          walk_o = c.state == QpError;
+          walk   = c.state == QpError;
         end
       end
 
       ResponderPacket: begin
-        if (!facts_i.request) note_o = ResponderIgnored;
-        else if (c.state != QpReady) note_o = ResponderNotReady;
+        if (!facts_i.request) note = ResponderIgnored;
+        else if (c.state != QpReady) note = ResponderNotReady;
         else if (facts_i.gap) begin
-          note_o = c.silent ? ResponderGapAgain : ResponderGap;
+          note = c.silent ? ResponderGapAgain : ResponderGap;
           if (!c.silent) begin
+            if (c.configuration.restart && c.under_way) begin
+              n              = without_message(c);
+              n.expected_psn = c.first_psn;
+            end
             n.silent   = 1'b1;
             n.owed     = OwedNak;
             n.syndrome = SyndromeSequence;
-            if (c.configuration.restart && c.under_way) begin
-              n.expected_psn = c.first_psn;
-              leave          = 1'b1;
-            end
           end
         end else if (facts_i.duplicate) begin
-          note_o = ResponderDuplicate;
+          note = ResponderDuplicate;
           if (facts_i.read) begin
             search_o = c.reads.kept != '0;
-            walk_o   = search_o;
+            walk     = search_o;
           end else if (c.owed == OwedNone) n.owed = OwedAck;
         end else begin
-          note_o = fate;
-          if (facts_i.start_over) begin
-            n.expected_psn = psn_i;
-            leave          = 1'b1;
-          end
+          note = fate;
+          n    = found;
           case (fate)
-            ResponderAccepted:
-            if (facts_i.read) begin
-              // Its responses acknowledge what came before it.
-              n.silent       = 1'b0;
-              n.expected_psn = psn_i + facts_i.responses;
-              n.owed         = OwedNone;
-              n.msn          = c.msn + 1'b1;
-              n.reads.head   = c.reads.head + 1'b1;
-              if (c.reads.kept != read_t'(Reads)) n.reads.kept = c.reads.kept + 1'b1;
-              if (c.reads.done == c.reads.head) n.reads.top_psn = psn_i;
-              n.reads.again[read_slot_o] = 1'b0;
-              n.reads.performing[c.reads.head[3:0]] = facts_i.asked != AskedRead;
-              place_valid_o = facts_i.asked != AskedRead;
-              keep_o = 1'b1;
-              move_o = 1'b1;
-            end else begin
-              place_valid_o  = payload_bytes_i != '0;
-              n.silent       = 1'b0;
-              n.expected_psn = psn_i + 1'b1;
-              if (ack_req_i || c.owed == OwedNak) n.owed = OwedAck;
-              leave       = facts_i.ends;
-              n.under_way = 1'b1;
-              n.writing   = !facts_i.send;
-              n.offset    = facts_i.bytes[31:0];
-              if (facts_i.starts) n.first_psn = psn_i;
-              n.va      = facts_i.send ? '0 : facts_i.va;
-              n.rkey    = facts_i.send ? '0 : facts_i.rkey;
-              n.dma_len = facts_i.send ? '0 : facts_i.dma_len;
-              if (facts_i.ends) n.msn = c.msn + 1'b1;
-              if (facts_i.completes) begin
-                completion_valid_o = 1'b1;
-                n.tail             = c.tail + 1'b1;
+            ResponderAccepted: begin
+              accept = 1'b1;
+              if (facts_i.read) begin
+                // Its responses acknowledge what came before it.
+                n.silent       = 1'b0;
+                n.expected_psn = kept_o.read.end_psn[23:0];
+                n.owed         = OwedNone;
+                n.msn          = c.msn + 1'b1;
+                n.reads.head   = c.reads.head + 1'b1;
+                if (c.reads.kept != read_t'(Reads)) n.reads.kept = c.reads.kept + 1'b1;
+                if (c.reads.done == c.reads.head) n.reads.top_psn = psn_i;
+                n.reads.again[read_slot_o] = 1'b0;
+                n.reads.performing[c.reads.head[3:0]] = facts_i.asked != AskedRead;
+                place = facts_i.asked != AskedRead;
+                keep_o = 1'b1;
+              end else begin
+                place          = payload_bytes_i != '0;
+                n.silent       = 1'b0;
+                n.expected_psn = psn_i + 1'b1;
+                if (ack_req_i || c.owed == OwedNak) n.owed = OwedAck;
+                n.under_way = 1'b1;
+                n.writing   = !facts_i.send;
+                n.offset    = facts_i.bytes[31:0];
+                if (facts_i.starts) n.first_psn = psn_i;
+                n.va      = facts_i.send ? '0 : facts_i.va;
+                n.rkey    = facts_i.send ? '0 : facts_i.rkey;
+                n.dma_len = facts_i.send ? '0 : facts_i.dma_len;
+                if (facts_i.ends) begin
+                  n     = without_message(n);
+                  n.msn = c.msn + 1'b1;
+                end
+                if (facts_i.completes) begin
+                  complete = 1'b1;
+                  n.tail   = c.tail + 1'b1;
+                end
               end
             end
             ResponderNoBuffer: begin
@@ -301,28 +352,15 @@ module gbn_responder_step
               n.syndrome = SyndromeRnr | 8'(c.configuration.rnr_timer);
             end
             default: begin
-              n.state    = QpError;
-              n.silent   = 1'b0;
-              n.owed     = OwedNak;
-              n.syndrome = fate == ResponderAccess ? SyndromeAccess : SyndromeInvalid;
-              n.status   = fate == ResponderTooLong ? StatusLocalLength : StatusFlushed;
-              walk_o     = 1'b1;
+              n    = failed;
+              walk = 1'b1;
             end
           endcase
-        end
-        if (leave) begin
-          n.under_way = 1'b0;
-          n.writing   = 1'b0;
-          n.first_psn = '0;
-          n.offset    = '0;
-          n.va        = '0;
-          n.rkey      = '0;
-          n.dma_len   = '0;
         end
       end
 
       ResponderGrant: begin
-        if (c.owed == OwedNone || facts_i.unanswered) note_o = ResponderNothingOwed;
+        if (c.owed == OwedNone || facts_i.unanswered) note = ResponderNothingOwed;
         else begin
           response_valid_o = 1'b1;
           n.owed           = OwedNone;
@@ -330,34 +368,20 @@ module gbn_responder_step
       end
 
       ResponderSettle:
-      if (c.state == QpClosed) note_o = ResponderIgnored;
+      if (c.state == QpClosed) note = ResponderIgnored;
       else n.reads.settled = c.reads.settled + 1'b1;
 
-      ResponderRead:
-      if (!facts_i.answerable) note_o = ResponderNothingOwed;
-      else if (c.state == QpError && !psn_behind(cursor_i.psn, c.expected_psn)) begin
-        // The QP has failed in front of it (REFUSE).
-        note_o        = ResponderNothingOwed;
-        n.reads.done  = c.reads.head;
-        n.reads.again = '0;
-      end else if (!facts_i.rereads && !reads_performed(c.reads)) note_o = ResponderNothingOwed;
-      else begin
-        read_valid_o = 1'b1;
-        move_o       = !atomic;
-        if (!read_o.again) n.reads.top_psn = cursor_i.psn + 1'b1;
-        if (last && facts_i.rereads) n.reads.again[facts_i.slot] = 1'b0;
-        if (last && !facts_i.rereads) n.reads.done = c.reads.done + 1'b1;
+      ResponderRead: begin
+        answer = facts_i.answerable && (facts_i.rereads || reads_performed(c.reads));
+        if (!answer) note = ResponderNothingOwed;
       end
 
       ResponderReturn:
-      if (!c.reads.performing[original_i.index]) note_o = ResponderIgnored;
-      else begin
-        n.reads.performing[original_i.index] = 1'b0;
-        move_o = 1'b1;
-      end
+      if (!c.reads.performing[original_i.index]) note = ResponderIgnored;
+      else n.reads.performing[original_i.index] = 1'b0;
 
       ResponderFail:
-      if (c.state != QpReady) note_o = ResponderIgnored;
+      if (c.state != QpReady) note = ResponderIgnored;
       else begin
         n.state  = QpError;
         n.status = StatusFlushed;
@@ -366,13 +390,13 @@ module gbn_responder_step
         if (n.silent) n.owed = OwedNone;
         n.reads.done  = c.reads.head;
         n.reads.again = '0;
-        walk_o        = 1'b1;
+        walk          = 1'b1;
       end
 
       ResponderRefuse:
-      if (c.state == QpClosed) note_o = ResponderIgnored;
+      if (c.state == QpClosed) note = ResponderIgnored;
       else begin
-        note_o  = ResponderUnwritable;
+        note    = ResponderUnwritable;
         n.state = QpError;
         if (c.state == QpReady) begin
           n.status = StatusFlushed;
@@ -384,27 +408,63 @@ module gbn_responder_step
           n.owed     = OwedNak;
           n.syndrome = refusal_i.remote ? SyndromeAccess : SyndromeOperate;
         end
-        walk_o = 1'b1;
+        walk = 1'b1;
       end
 
       ResponderWalk:
-      if (!own_i) note_o = ResponderIgnored;
-      else if (search_i) begin
-        reread_valid_o = repeats;
-        move_o         = repeats && !atomic;
-        walk_o         = !repeats && !search_last_i;
-        if (repeats && ended) n.reads.again[read_slot_o] = 1'b1;
-      end else if (flush) begin
-        completion_valid_o = 1'b1;
-        n.status           = StatusFlushed;
-        n.tail             = c.tail + 1'b1;
-        walk_o             = n.tail != c.head;
+      if (!own_i) note = ResponderIgnored;
+      else if (flush && !search_i) begin
+        complete = 1'b1;
+        n.status = StatusFlushed;
+        n.tail   = c.tail + 1'b1;
+        walk     = n.tail != c.head;
       end
 
-      default: note_o = ResponderIgnored;
+      default: note = ResponderIgnored;
     endcase
   end
 
-  assign context_o = n;
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // What is left to decide with what comes out of the RAMs, which is late: each of it only selects.
+
+  logic too_long;  // the message is longer than the buffer
+  logic refused;  // the QP was refused in front of the READ that is to be answered
+  logic [ReadsMax-1:0] asked_again;  // what `again` gets if the kept READ is asked again
+  assign too_long = accept && into_buffer && facts_i.bytes > 33'(buffer_i.length);
+  assign refused = kind_i == ResponderRead && facts_i.answerable && c.state == QpError && !psn_behind(
+      cursor_i.psn, c.expected_psn
+  );
+
+  always_comb begin
+    asked_again = '0;
+    if (search_i && ended) asked_again[read_slot_o] = 1'b1;
+  end
+
+  assign walk_o = walk || too_long || (search_i && !repeats && !search_last_i);
+  assign place_valid_o = place && !too_long;
+  assign completion_valid_o = complete && !too_long;
+  assign read_valid_o = answer && !refused;
+  assign reread_valid_o = search_i && repeats;
+
+  always_comb begin
+    move_o = keep_o || (read_valid_o && !atomic) || (reread_valid_o && asked_i.read.asked == AskedRead);
+    if (kind_i == ResponderReturn) move_o = c.reads.performing[original_i.index];
+
+    note_o = note;
+    if (too_long) note_o = ResponderTooLong;
+    if (refused) note_o = ResponderNothingOwed;
+
+    context_o = too_long ? failed : n;
+    if (answer && cursor_i.last) begin
+      if (facts_i.rereads) context_o.reads.again[facts_i.slot] = 1'b0;
+      else context_o.reads.done = c.reads.done + 1'b1;
+    end
+    if (refused) begin
+      context_o.reads.done  = c.reads.head;
+      context_o.reads.again = '0;
+    end
+    if (read_valid_o && !read_o.again) context_o.reads.top_psn = cursor_i.psn + 1'b1;
+    if (repeats) context_o.reads.again |= asked_again;
+  end
 
 endmodule

@@ -3,7 +3,7 @@
 package gbn_step_pkg;
   import roce_pkg::*, time_pkg::*, gbn_pkg::*;
 
-  // Work request in its ring: with its PSNs, without the fields that only atomics use. 375 bits.
+  // Work request in its ring: with the end of its PSNs, without the fields that only atomics use. 351 bits.
   typedef struct packed {
     work_e       kind;
     logic        signaled;
@@ -16,8 +16,7 @@ package gbn_step_pkg;
     logic [31:0] remote_key;
     logic [31:0] imm;
     logic [63:0] id;
-    psn_t        first_psn;
-    psn_t        last_psn;
+    psn_t        end_psn;     // behind its last one
   } posted_t;
 
   // What an atomic does, kept beside its work request. 128 bits.
@@ -26,18 +25,35 @@ package gbn_step_pkg;
     logic [63:0] compare;
   } operands_t;
 
-  // READ or atomic that was asked for, as its responses need it. 177 bits.
+  // READ or atomic that was asked for, as its responses are compared with it. 38 bits.
   typedef struct packed {
     logic        atomic;
-    psn_t        first_psn;
-    psn_t        last_psn;
-    logic [31:0] length;
-    logic [63:0] local_va;
-    logic [31:0] local_key;
+    psn_t        end_psn;  // behind its last one
+    logic [12:0] length;   // low bits of its bytes, which give those of the last response
   } awaited_t;
 
-  // Facts that follow from a requester's event and context without the ring. Fields of other kinds of event are
-  // undefined.
+  // The same of the one behind the oldest. 62 bits.
+  typedef struct packed {
+    psn_t     first_psn;
+    awaited_t awaited;
+  } following_t;
+
+  // Where its payload goes. 96 bits.
+  typedef struct packed {
+    logic [63:0] va;
+    logic [31:0] key;
+  } destination_t;
+
+  // What the requester keeps of a QP beside its context: copies out of the rings, which it has read only when a step
+  // is half over. 86 bits.
+  typedef struct packed {
+    psn_t     tail_psn;     // first PSN of the message in slot `tail`; if there is none, of the next work request
+    psn_t     current_psn;  // the same of slot `current`
+    awaited_t awaited;      // the oldest READ that is not answered; undefined if there is none
+  } requester_kept_t;
+
+  // Facts that follow from a requester's event, context and what is kept beside it, without the ring. Fields of other
+  // kinds of event are undefined, but `una_psn` has a value in all steps.
   typedef struct packed {
     logic        due;             // a timer runs and its deadline has come
     logic        empty;           // ring: tail = head
@@ -47,22 +63,27 @@ package gbn_step_pkg;
     logic [21:0] packets_less;    // packets − 1
     // SEND
     logic        sendable;
+    logic        first;           // the packet is its message's first
     logic        window_last;     // the window is full after this packet
     logic        asked_long_ago;  // `ack_every` is reached: ask for an ACK
     logic        again;
+    // SEND, RESPONSE
+    logic [31:0] offset;          // of the packet in its message, or of the response in its READ: bytes
     // ACK, RESPONSE: class of the syndrome, all 0 if reserved
     logic        ack;
     logic        rnr;
     logic        sequence_nak;
     logic        error;
     // ACK, RESPONSE: position of its PSN, and the new `una_psn`
-    logic        behind_una;
+    logic        behind;          // behind `low`, a RESPONSE behind `una_psn`
     logic        unsent;
     logic        missing;         // it comes behind a response that has not come
     logic        begun;           // all before the oldest READ that is not answered is acknowledged
-    logic        begins;          // RESPONSE: an answer begins there
-    logic        progress;        // `una_psn` advances
-    psn_t        una_psn;         // new `una_psn`
+    logic        responds;        // RESPONSE: the one that comes next, right or wrong
+    logic        wrong;           // one that cannot be
+    logic        ends;            // at the READ's last PSN
+    logic        acknowledges;    // `una_psn` advances
+    psn_t        una_psn;         // new `una_psn`; the old one if it does not advance
     logic        next_behind;     // the named PSN is behind the new `una_psn`
     logic        asked_behind;
     logic        asked_ahead;     // a packet that asked is still not acknowledged
@@ -108,7 +129,7 @@ package gbn_step_pkg;
     logic [31:0]  dma_len;
     logic         read;          // READ request or atomic
     asked_e       asked;         // which of them
-    psn_t         responses;     // READ: PSNs that it takes
+    logic [24:0]  responses;     // READ: PSNs that it takes
     // READs
     logic         unanswered;    // some are to be answered, at once or later
     logic         answerable;    // one can be answered now: that in `slot`
@@ -116,31 +137,38 @@ package gbn_step_pkg;
     logic [3:0]   slot;          // of the READ to be answered next
   } responder_facts_t;
 
-  // READ or atomic that was accepted, as it is kept for duplicates. 178 bits.
+  // READ or atomic, in the form in which two are compared: nothing is to be added to what comes out of a RAM. One that
+  // begins inside of another has its origin. 160 bits.
   typedef struct packed {
     asked_e      asked;
     psn_t        psn;
-    logic [63:0] va;
+    logic [63:0] origin;   // the address that PSN 0 would have
     logic [31:0] rkey;
-    logic [31:0] length;
-    logic [23:0] msn;
+    logic [24:0] end_psn;  // behind its last response, not modulo 2^24
+    logic [12:0] rest;     // bytes of its last response, 4,096 if these are all that the MTU allows
+  } compared_read_t;
+
+  // READ or atomic that was accepted, as it is kept for duplicates. 184 bits.
+  typedef struct packed {
+    compared_read_t read;
+    logic [23:0]    msn;
   } kept_read_t;
 
-  // What is left to be sent of a READ's responses. Of an atomic it stays: its one answer. 121 bits.
+  // What is left to be sent of a READ's responses. Of an atomic it stays: its one answer. 122 bits.
   typedef struct packed {
     psn_t        psn;    // of the next one
     logic [63:0] va;     // of an atomic: its original
     logic [31:0] left;   // bytes
+    logic        last;   // the next one is the last; when that is sent, nothing here has a meaning
     logic        begun;  // the next one is not the first since it was asked
   } read_cursor_t;
 
-  // READ request or atomic, as a search for what it repeats needs it. 154 bits.
+  // READ request or atomic, as a search for what it repeats needs it. 288 bits.
   typedef struct packed {
-    asked_e      asked;
-    psn_t        psn;
-    logic [63:0] va;
-    logic [31:0] rkey;
-    logic [31:0] length;
+    compared_read_t read;
+    logic [31:0]    wrapped;  // upper half of its origin if PSNs have wrapped since the beginning of what it repeats
+    logic [63:0]    va;
+    logic [31:0]    length;
   } asked_read_t;
 
   // Path MTU is 1 << mtu_bits: 8 to 12
@@ -148,11 +176,29 @@ package gbn_step_pkg;
     return mtu > 3'd4 ? 4'd12 : 4'd8 + 4'(mtu);
   endfunction
 
+  // Address so many bytes further. Its upper half is chosen and not added up, because carries through 64 bits take long.
+  function automatic logic [63:0] va_after(input logic [63:0] va, input logic [31:0] bytes);
+    logic [32:0] low = 33'(va[31:0]) + 33'(bytes);
+    logic [31:0] next = va[63:32] + 1'b1;
+    return {low[32] ? next : va[63:32], low[31:0]};
+  endfunction
+
   // PSNs that a READ of so many bytes takes: one for each response
   function automatic logic [24:0] read_responses(input logic [31:0] length, input logic [2:0] mtu);
     logic [ 3:0] bits = mtu_bits(mtu);
     logic [32:0] rounded = 33'(length) + (33'd1 << bits) - 33'd1;
     return length == '0 ? 25'd1 : 25'(rounded >> bits);
+  endfunction
+
+  // Bytes of a READ's last response, 4,096 if these are all that the MTU allows
+  function automatic logic [12:0] read_rest(input logic [31:0] length, input logic [2:0] mtu);
+    logic [11:0] rest = length[11:0] & ((12'd1 << mtu_bits(mtu)) - 12'd1);
+    return {length != '0 && rest == '0, rest};
+  endfunction
+
+  // The address that PSN 0 would have, if this PSN has this one
+  function automatic logic [63:0] read_origin(input logic [63:0] va, input logic [24:0] psn, input logic [2:0] mtu);
+    return va - (64'(psn) << mtu_bits(mtu));
   endfunction
 
   // Responses are to be sent, at once or later
