@@ -42,8 +42,16 @@ module class_scheduler #(
   logic [2:0] class_q;
   logic [7:0] strict, first, least;
 
+  // More than one class offers, without the carry chain of `offers & (offers − 1)`.
   logic several;
-  assign several = (offer_i & (offer_i - 1'b1)) != '0;
+  logic [7:0] from;  // the first offer
+
+  always_comb begin
+    from = offer_i | (offer_i << 1);
+    from |= from << 2;
+    from |= from << 4;
+    several = (offer_i & (from << 1)) != '0;
+  end
 
   for (genvar c = 0; c < 8; c++) begin : gen_order
     localparam logic [7:0] Lower = 8'((1 << c) - 1);

@@ -39,10 +39,23 @@ module completion_queue
     output logic idle_o
 );
 
-  logic ready;
+  logic ready, sent_q;  // a completion of the requester goes into the queue
+  logic [QpBits-1:0] sent_qp_q;
+  completion_t send_q;
+  logic [CountBits-1:0] queued;
 
-  assign receive_ready_o = !send_valid_i && room_o;
-  assign room_o          = 32'(count_o) < Depth - Reserve;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) sent_q <= 1'b0;
+    else sent_q <= send_valid_i;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (send_valid_i) {sent_qp_q, send_q} <= {send_qp_i, send_i};
+  end
+
+  assign count_o         = queued + CountBits'(sent_q);
+  assign room_o          = 32'(queued) < Depth - Reserve - 1;
+  assign receive_ready_o = !sent_q && room_o;
 
   fifo #(
       .Width(QpBits + $bits(completion_t)),
@@ -50,20 +63,20 @@ module completion_queue
   ) u_queue (
       .clk_i,
       .rst_i,
-      .valid_i(send_valid_i || (receive_valid_i && room_o)),
+      .valid_i(sent_q || (receive_valid_i && room_o)),
       .ready_o(ready),
-      .data_i (send_valid_i ? {send_qp_i, send_i} : {receive_qp_i, receive_i}),
+      .data_i (sent_q ? {sent_qp_q, send_q} : {receive_qp_i, receive_i}),
       .valid_o(cqe_valid_o),
       .ready_i(cqe_ready_i),
       .data_o ({cqe_qp_o, cqe_o}),
-      .count_o
+      .count_o(queued)
   );
 
   assign idle_o = !send_valid_i && !receive_valid_i && count_o == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)
-      assert (!send_valid_i || ready)
+      assert (!sent_q || ready)
       else $error("completion_queue: a completion is lost");
   end
 

@@ -326,8 +326,13 @@ module nic_receive
   logic answer_in, answer_room, answers_idle;
   logic returned;  // it goes to the requester by way of the buffer
 
-  assign answer_in = judged_valid && fate == FateAnswer && !awaits_i[judged_qp_o];
-  assign returned  = fate inside {FateAnswer, FateResponse} && awaits_i[judged_qp_o];
+  // Whether the QP waits for a response, as of the cycle before
+  logic awaits_q;
+
+  always_ff @(posedge clk_judge) awaits_q <= awaits_i[next_qp];
+
+  assign answer_in = judged_valid && fate == FateAnswer && !awaits_q;
+  assign returned  = fate inside {FateAnswer, FateResponse} && awaits_q;
 
   // An answer may be of another class than the responses that it must not pass. It counts as one of theirs, that of the
   // QP's last one, and so comes into their part of the buffer.
@@ -384,7 +389,8 @@ module nic_receive
 
   waiting_t header_in;
   waiting_t [Buffers-1:0] header;
-  logic [Buffers-1:0] header_valid, header_ready;
+  logic [Buffers-1:0] header_valid, header_ready, offered;
+  logic [Buffers-1:0][HeaderBits-1:0] headers;
   logic [Buffers-1:0][QpBits-1:0] header_qp;
   logic buffer_full, buffer_settles, buffer_moves, buffer_idle;
   buffer_t [7:0] buffer_of;
@@ -444,22 +450,32 @@ module nic_receive
       .release_bytes_i(release_bytes),
       .release_beats_i(release_beats),
       .depth_o,
-      .count_o        (headers_o),
+      .count_o        (headers),
       .settles_o      (buffer_settles),
       .moves_o        (buffer_moves),
       .idle_o         (buffer_idle)
   );
 
-  assign header_pop_o = header_valid & header_ready;
-  assign progress_o   = release_valid;
+  // A reaction that waits to be taken counts as if it were in its part: none goes past it.
+  always_comb begin
+    headers_o = headers;
+    if (offered != '0) for (int unsigned b = 0; b < Buffers; b++) headers_o[b] = headers[b] + HeaderBits'(offered[b]);
+  end
+
+  assign progress_o = release_valid;
 
   // Requests that pile up: what is on its way between buffer and responder is less.
   localparam int unsigned BacklogMin = 8;
-  logic backlog;
+  logic backlog, backlog_q;
 
   always_comb begin
     backlog = 1'b0;
-    for (int unsigned b = 0; b < Buffers; b++) if (32'(headers_o[b]) >= BacklogMin) backlog = 1'b1;
+    for (int unsigned b = 0; b < Buffers; b++) if (32'(headers[b]) >= BacklogMin) backlog = 1'b1;
+  end
+
+  always_ff @(posedge clk_judge) begin
+    if (rst_i) backlog_q <= 1'b0;
+    else backlog_q <= backlog;
   end
 
   logic engine_idle;
@@ -518,6 +534,8 @@ module nic_receive
       .packet_qp_i    (header_qp),
       .packet_i       (header),
       .packet_ready_o (header_ready),
+      .offered_o      (offered),
+      .passed_o       (header_pop_o),
       .reaction_valid_o,
       .reaction_qp_o,
       .reaction_o,
@@ -529,7 +547,7 @@ module nic_receive
       .checked_o,
       .unwritten_o,
       .unwritten_qp_o,
-      .backlog_i      (backlog),
+      .backlog_i      (backlog_q),
       .answer_class_i,
       .first_i        (ring_first),
       .last_i         (ring_last),
@@ -624,7 +642,7 @@ module nic_receive
 
   clock_gate u_clk_judge (
       .clk_i,
-      .enable_i(rst_i || classify_moves || buffer_moves || answer_in || !answers_idle),
+      .enable_i(rst_i || classify_moves || buffer_moves || backlog != backlog_q || answer_in || !answers_idle),
       .clk_o   (clk_judge)
   );
 

@@ -1,7 +1,8 @@
 // Register file behind AXI4-Lite, 32 bits: settings, commands, state and counters. registers.toml is the source of
 // the register map, registers.md its table.
 //
-// - A write is taken when address and data are both valid and the previous response was taken; a read likewise.
+// - A write is taken in the second cycle in which address and data are both valid, when the previous response was taken;
+//   a read in the first.
 // - Addresses without a register read 0 and ignore writes.
 // - SLVERR, and no effect: a write without all four strobes; a QP command or query while another one is being carried
 //   out; parts of the receive buffer that are together larger than it, or written while a QP is open; a map that names a
@@ -73,24 +74,52 @@ module nic_registers
   logic write, read;
   logic [1:0][31:0] high_q;
 
-  assign write = awvalid_i && wvalid_i && !bvalid_q;
-  assign read  = arvalid_i && !rvalid_q;
+  // In the first cycle of a write, its part of the receive buffer takes the place of the one that is.
+  logic writes, added_q;
+  assign writes = awvalid_i && wvalid_i && !bvalid_q;
+  assign write  = writes && added_q;
+  assign read   = arvalid_i && !rvalid_q;
 
-  // Size of the parts of the receive buffer as they would be
-  logic unfit;
-  logic [19:0] cells;
+  function automatic logic [19:0] sum(input logic [6:0][15:0] cells);
+    sum = '0;
+    for (int unsigned b = 0; b < 7; b++) sum += 20'(cells[b]);
+  endfunction
+
+  // Size of the parts of the receive buffer, and as it would be with the write
+  logic sizes, unfit, sizes_q;
+  logic [15:0] part;  // that is written, as it is
+  logic [19:0] cells_q, cells_with_q;
 
   always_comb begin
-    cells = '0;
+    sizes = 1'b0;
+    part  = '0;
+    if (writes)
+      for (int unsigned b = 0; b < $size(settings_q.buffer_cells); b++)
+      if (awaddr_i == AddressBufferCells + 16'(4 * b)) begin
+        sizes = 1'b1;
+        part  = settings_q.buffer_cells[b];
+      end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      added_q <= 1'b0;
+      cells_q <= sum(SettingsReset.buffer_cells);
+    end else begin
+      added_q <= writes && !added_q;
+      if (write && !error && sizes_q) cells_q <= cells_with_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (writes) sizes_q <= sizes;
+    if (writes) cells_with_q <= cells_q - 20'(part) + 20'(wdata_i[15:0]);
+  end
+
+  always_comb begin
     unfit = 1'b0;
     if (write) begin
-      for (int unsigned b = 0; b < $size(settings_q.buffer_cells); b++) begin
-        if (awaddr_i == AddressBufferCells + 16'(4 * b)) begin
-          cells += 20'(wdata_i[15:0]);
-          unfit = 1'b1;
-        end else cells += 20'(settings_q.buffer_cells[b]);
-      end
-      unfit = (unfit && (open_i || commands_q.qp || 32'(cells) > Cells)) ||
+      unfit = (sizes_q && (open_i || commands_q.qp || 32'(cells_with_q) > Cells)) ||
           (awaddr_i == AddressBufferMap && (wdata_i & 32'h8888_8888) != '0) ||
           (awaddr_i == AddressTranslation && (open_i || commands_q.qp)) ||
           (awaddr_i == AddressRegionCommand && (tables_busy_i || commands_q.region));
@@ -155,20 +184,20 @@ module nic_registers
     if (read) rdata_q <= rdata;
   end
 
-  assign awready_o        = write;
-  assign wready_o         = write;
-  assign bvalid_o         = bvalid_q;
-  assign bresp_o          = error_q ? SlaveError : 2'b00;
-  assign arready_o        = read;
-  assign rvalid_o         = rvalid_q;
-  assign rdata_o          = rdata_q;
-  assign rresp_o          = 2'b00;
-  assign settings_o       = settings_q;
-  assign data_o           = data_q;
-  assign qp_command_o     = commands_q.qp;
-  assign qp_query_o       = commands_q.query;
+  assign awready_o = write;
+  assign wready_o = write;
+  assign bvalid_o = bvalid_q;
+  assign bresp_o = error_q ? SlaveError : 2'b00;
+  assign arready_o = read;
+  assign rvalid_o = rvalid_q;
+  assign rdata_o = rdata_q;
+  assign rresp_o = 2'b00;
+  assign settings_o = settings_q;
+  assign data_o = data_q;
+  assign qp_command_o = commands_q.qp;
+  assign qp_query_o = commands_q.query;
   assign region_command_o = commands_q.region;
-  assign rearm_o          = commands_q.rearm;
-  assign idle_o           = !awvalid_i && !wvalid_i && !arvalid_i && !bvalid_q && !rvalid_q && commands_q == '0;
+  assign rearm_o = commands_q.rearm;
+  assign idle_o = !awvalid_i && !wvalid_i && !added_q && !arvalid_i && !bvalid_q && !rvalid_q && commands_q == '0;
 
 endmodule

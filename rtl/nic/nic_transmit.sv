@@ -454,15 +454,22 @@ module nic_transmit
 
   assign sending_o = under_way | waiting;
 
-  // A response has taken a slot since the send arbiter made its pick: perhaps that one's.
-  logic taken_q;
+  // Responses have taken slots since the send arbiter made its pick: perhaps that one's. What is free shows a cycle later.
+  logic taken_q, taking_q, free_q;
 
   always_ff @(posedge clk_requester) begin
-    if (rst_i) taken_q <= 1'b0;
-    else taken_q <= send_valid && !send_ready && (taken_q || take_response);
+    if (rst_i) {taken_q, taking_q} <= '0;
+    else begin
+      taken_q  <= send_valid && !send_ready && (taken_q || take_response);
+      taking_q <= take_response;
+    end
   end
 
-  assign stale_send = taken_q && !(slot_free && class_free[class_i[send_qp]]);
+  always_ff @(posedge clk_requester) begin
+    if (send_valid) free_q <= slot_free && class_free[class_i[send_qp]];
+  end
+
+  assign stale_send = taken_q && (taking_q || !free_q);
 
   always_ff @(posedge clk_requester) begin
     if (put) counted_response_q <= !send_step;

@@ -31,6 +31,14 @@ module qp_picker #(
     for (int unsigned i = 0; i < Qps; i++) with_bit[i] = 1'((i >> b) & 1);
   endfunction
 
+  // The lowest one of `qps`, in log2 Qps steps: a carry chain is slower.
+  function automatic logic [Qps-1:0] lowest(input logic [Qps-1:0] qps);
+    logic [Qps-1:0] from;
+    from = qps;
+    for (int unsigned s = 1; s < Qps; s *= 2) from |= from << s;
+    lowest = qps & ~(from << 1);
+  endfunction
+
   logic valid_q, holds, pick, round;
   logic [QpBits-1:0] qp_q, index;
   logic [Qps-1:0] had_q, had_d;  // QPs that have had their turn
@@ -48,7 +56,7 @@ module qp_picker #(
     if (pick) begin
       turns = request_i & ~had_q;
       round = turns == '0;
-      first = round ? request_i & (~request_i + 1'b1) : turns & (~turns + 1'b1);
+      first = round ? lowest(request_i) : lowest(turns);
       for (int unsigned b = 0; b < QpBits; b++) index[b] = (first & with_bit(b)) != '0;
       if (round) had_d = had_q & ~(request_i | waits_i);
     end

@@ -86,22 +86,28 @@ module receive_buffer
 
   logic [Buffers-1:0][CountBits-1:0] base_d, base_q, size_d, size_q;  // in cells
 
-  logic [CountBits-1:0] behind_d;  // the first cell behind the parts so far
+  logic   [CountBits-1:0] behind_d;  // the first cell behind the parts so far
+  cells_t [  Buffers-1:1] cells_q;
+  logic cells_move, moved_q;  // bounds follow two cycles after a change
+
+  assign cells_move = cells_q != cells_i;
 
   always_comb begin
     behind_d = '0;
     for (int unsigned b = 1; b < Buffers; b++) begin
       base_d[b] = behind_d;
-      size_d[b] = CountBits'(cells_i[b]);
+      size_d[b] = CountBits'(cells_q[b]);
       behind_d  = behind_d + size_d[b];
     end
     base_d[0] = behind_d;
     size_d[0] = CountBits'(Cells) - behind_d;
   end
 
+  always_ff @(posedge clk_i) moved_q <= rst_i || cells_move;
+
   always_ff @(posedge clk_i) begin
-    base_q <= base_d;
-    size_q <= size_d;
+    cells_q <= cells_i;
+    if (moved_q) {base_q, size_q} <= {base_d, size_d};
   end
 
   number_t [Buffers-1:0] room;  // beats of each ring
@@ -126,33 +132,34 @@ module receive_buffer
   address_t at_q, at, behind;  // next beat of this frame, and the one behind it
   number_t came_q, came;  // beats of this frame
   logic over_q, over;  // payload of this frame did not fit
+  logic begun_q;  // some of it came
   logic write, keep, slot_free, bounds_move, settling_q;
   logic bare;  // kept without its payload
-  number_t kept;  // beats that stay
 
-  assign to     = (came_q == '0 && !over_q) ? buffer_of_i[class_i] : to_q;
-  assign at     = (came_q == '0) ? tail_q[to] : at_q;
+  assign to     = begun_q ? to_q : buffer_of_i[class_i];
+  assign at     = begun_q ? at_q : tail_q[to];
   assign behind = (at == last_o[to]) ? first_o[to] : at + 1'b1;
-  assign write  = payload_valid_i && !over_q && used_q[to] + came_q < room[to];
+  assign write  = payload_valid_i && !over_q && came_q < number_t'(room[to] - used_q[to]);
   assign over   = over_q || (payload_valid_i && !write) || (settling_q && (came_q != '0 || payload_valid_i));
   assign came   = came_q + number_t'(write);
   assign bare   = header_i.arrival.payload_bytes == PayloadTooLong;
-  assign kept   = bare ? '0 : came;
   assign keep   = done_valid_i && keep_i && (!over || bare) && slot_free;
   assign full_o = done_valid_i && keep_i && !keep;
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
-      came_q <= '0;
-      over_q <= 1'b0;
+      came_q  <= '0;
+      over_q  <= 1'b0;
+      begun_q <= 1'b0;
     end else begin
-      came_q <= done_valid_i ? '0 : came;
-      over_q <= !done_valid_i && over;
+      came_q  <= done_valid_i ? '0 : came;
+      over_q  <= !done_valid_i && over;
+      begun_q <= !done_valid_i && (begun_q || payload_valid_i);
     end
   end
 
   address_t beat_q, beat;  // first beat of this frame
-  assign beat = (came_q == '0) ? tail_q[to] : beat_q;
+  assign beat = begun_q ? beat_q : tail_q[to];
 
   always_ff @(posedge clk_beats_i) begin
     if (write) {at_q, beat_q} <= {behind, beat};
@@ -172,18 +179,21 @@ module receive_buffer
       .data_o         (read_data_o)
   );
 
+  // That a frame is kept is known late, so that it only chooses.
   for (genvar b = 0; b < Buffers; b++) begin : gen_ring
     logic come, go;
+    number_t stay;
     assign come = keep && to == buffer_t'(b);
     assign go   = release_i && release_part_i == buffer_t'(b);
+    assign stay = go ? used_q[b] - number_t'(release_beats_i) : used_q[b];
 
     // An empty ring begins anew at its first beat, wherever that is now.
     always_ff @(posedge clk_i) begin
-      if (come && kept != '0) tail_q[b] <= write ? behind : at_q;
+      if (come && !bare && (write || came_q != '0)) tail_q[b] <= write ? behind : at_q;
       else if (used_q[b] == '0) tail_q[b] <= first_o[b];
 
       if (rst_i) used_q[b] <= '0;
-      else if (come || go) used_q[b] <= used_q[b] + (come ? kept : '0) - (go ? number_t'(release_beats_i) : '0);
+      else if (come || go) used_q[b] <= come ? stay + (bare ? '0 : came_q) + number_t'(!bare && write) : stay;
     end
   end
 
@@ -197,7 +207,14 @@ module receive_buffer
   slot_t fetch_slot;
   logic [QpBits+$bits(waiting_t)-1:0] fetched;
 
-  assign slot_free = stored_q[to] < size_q[to];
+  logic [Buffers-1:0] slots_free;
+
+  always_comb begin
+    slots_free = '0;
+    if (done_valid_i) for (int unsigned b = 0; b < Buffers; b++) slots_free[b] = stored_q[b] < size_q[b];
+  end
+
+  assign slot_free = slots_free[to];
 
   always_comb begin
     header      = header_i;
@@ -258,16 +275,16 @@ module receive_buffer
   // Depth
 
   for (genvar c = 0; c < 8; c++) begin : gen_class
-    logic [23:0] depth_q;
+    logic [23:0] depth_q, stays;
     logic come, go;
 
     assign come = keep && header_i.class_of == class_t'(c);
-    assign go   = release_i && release_class_i == class_t'(c);
+    assign go = release_i && release_class_i == class_t'(c);
+    assign stays = go ? depth_q - 24'(release_bytes_i) : depth_q;
 
     always_ff @(posedge clk_i) begin
       if (rst_i) depth_q <= '0;
-      else if (come || go)
-        depth_q <= depth_q + (come ? 24'(header_i.frame_bytes) : 24'd0) - (go ? 24'(release_bytes_i) : 24'd0);
+      else if (come || go) depth_q <= come ? stays + 24'(header_i.frame_bytes) : stays;
     end
 
     assign depth_o[c] = depth_q;
@@ -275,7 +292,7 @@ module receive_buffer
 
   // Bounds and empty queues settle in the cycle after a change.
   logic happens, happened_q;
-  assign bounds_move = {base_q, size_q} != {base_d, size_d};
+  assign bounds_move = cells_move || moved_q;
   assign happens = keep || release_i || wanted != '0 || fetch_q != '0 || (valid_q & head_ready_i) != '0 || bounds_move;
 
   always_ff @(posedge clk_i) begin
@@ -302,7 +319,7 @@ module receive_buffer
         assert (used_q[b] <= room[b] || empty)
         else $error("receive_buffer: more in a ring than it has");
       end
-      assert (empty || {base_q, size_q} == {base_d, size_d})
+      assert (empty || !bounds_move)
       else $error("receive_buffer: sizes change while a frame is in the buffer");
       assert (!keep || header_i.class_of == class_i)
       else $error("receive_buffer: header and payload of different classes");

@@ -24,8 +24,8 @@
 //   the same way. No ACK or NAK of a QP is granted while one of its responses is to be sent, here or behind
 //   (`sending_i`): none goes past a response.
 //
-// Two clocks rest apart: that of the responder and of what belongs to its steps, once per packet, and that of the
-// payload that is written, once per beat.
+// Three clocks rest apart: that of the responder and of what belongs to its steps, once per packet, that of the queue for
+// translations, and that of the payload that is written, once per beat.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
@@ -97,6 +97,8 @@ module receive_engine
     input  logic     [Buffers-1:0][QpBits-1:0] packet_qp_i,
     input  waiting_t [Buffers-1:0]             packet_i,
     output logic     [Buffers-1:0]             packet_ready_o,
+    output logic     [Buffers-1:0]             offered_o,       // the part of the reaction that waits to be taken
+    output logic     [Buffers-1:0]             passed_o,        // and of what the responder or the requester has taken
     input  logic                               backlog_i,       // a part holds more than a few
 
     output logic                   reaction_valid_o,
@@ -182,7 +184,7 @@ module receive_engine
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Event arbitration
 
-  logic clk_responder, clk_beats;
+  logic clk_responder, clk_resolve, clk_beats;
 
   typedef enum logic [3:0] {
     FromCommand = 4'd0,
@@ -220,8 +222,9 @@ module receive_engine
 
   // The parts of the receive buffer take turns, packet by packet.
   logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
-  logic offered_q;  // what is returned is offered to the requester: its part keeps the turn
-  logic reacting;  // some of it is offered or under way
+  logic offer;  // what is returned leaves its part, and is offered to the requester
+  logic offered_q;
+  logic reacting;  // some of it is under way
   logic [Buffers-1:0] part, part_q;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
@@ -232,7 +235,7 @@ module receive_engine
   ) u_parts (
       .clk_i    (clk_responder),
       .rst_i,
-      .request_i(offered_q ? part_q : packet_valid_i),
+      .request_i(packet_valid_i),
       .valid_o  (packet_valid),
       .grant_o  (part),
       .index_o  (part_index),
@@ -297,7 +300,7 @@ module receive_engine
   assign command_ready_o = grant[FromCommand] && event_ready;
   assign recv_ready_o    = grant[FromRecv] && event_ready;
   assign event_taken     = grant[FromPacket] && event_ready;
-  assign packet_taken    = event_taken || reaction_taken;
+  assign packet_taken    = event_taken || offer;
   assign packet_ready_o  = packet_taken ? part : '0;
   assign fail_ready_o    = grant[FromFail] && event_ready;
   assign read_ready_o    = grant[FromRead] && event_ready;
@@ -424,7 +427,6 @@ module receive_engine
   logic [QpBits-1:0] landing_qp;
   landing_t landing;
   logic [$clog2(ReactionsMax+1)-1:0] reactions, landings;
-  logic offer;
 
   assign reacting = offered_q || reactions != '0;
   assign offer = packet_valid && packet.returned && !offered_q && reactions_ready && room && asks_room && carried_count == '0;
@@ -450,6 +452,8 @@ module receive_engine
   end
 
   assign reaction_valid_o = offered_q;
+  assign offered_o = offered_q ? part_q : '0;
+  assign passed_o = event_taken ? part : reaction_taken ? part_q : '0;
 
   fifo #(
       .Width($bits(carried_t)),
@@ -457,7 +461,7 @@ module receive_engine
   ) u_reacted (
       .clk_i  (clk_responder),
       .rst_i,
-      .valid_i(reaction_taken),
+      .valid_i(offer),
       .ready_o(reactions_ready),
       .data_i (carried_in),
       .valid_o(reacted_valid),
@@ -562,7 +566,7 @@ module receive_engine
       .Qps  (Qps),
       .Depth(8 * (Recvs + 1) + 32)
   ) u_resolve (
-      .clk_i          (clk_responder),
+      .clk_i          (clk_resolve),
       .rst_i,
       .on_i           (translating_i),
       .valid_i        (left_in_valid),
@@ -905,8 +909,15 @@ module receive_engine
       .clk_i,
       .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || landings != '0 ||
           parts_move || !responder_idle || carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 ||
-          atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle || !resolve_idle),
+          atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle ||
+          left_in_valid || left_valid),
       .clk_o(clk_responder)
+  );
+
+  clock_gate u_clk_resolve (
+      .clk_i,
+      .enable_i(rst_i || !resolve_idle),
+      .clk_o   (clk_resolve)
   );
 
   clock_gate u_clk_beats (
@@ -927,8 +938,11 @@ module receive_engine
       assert (!landing_valid_i || landings_ready)
       else $error("receive_engine: a landing that has no room");
     if (!rst_i)
-      assert (!reaction_taken || (packet_valid && packet.returned))
+      assert (!offered_q || reactions != '0)
       else $error("receive_engine: a reaction without its packet");
+    if (!rst_i)
+      assert (!offered_q || !packet_taken)
+      else $error("receive_engine: a packet goes past a reaction");
     if (!rst_i)
       assert (!bars || refusals_ready)
       else $error("receive_engine: a refusal that has no room");

@@ -7,7 +7,7 @@
 // - `room_o` = 1: there is room for what the writer has room for, and for as many asks as may be under way.
 // - `stalled_o`: the work that is next waits for entries of page tables.
 //
-// Timing: outputs depend on inputs of the same cycle while translation is off; `idle_o` always.
+// Timing: outputs depend on inputs of the same cycle while translation is off; `idle_o` depends on `valid_i`.
 module resolve_queue
   import gbn_pkg::*, nic_pkg::*;
 #(
@@ -104,7 +104,7 @@ module resolve_queue
     end
   end
 
-  assign idle_o = !valid_i && count == '0 && !left_q;
+  assign idle_o = !(on_i && valid_i) && count == '0 && !left_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -12,6 +12,7 @@
 //
 // While requests and responses wait, both get as many bytes: a request waits (`hold_o`) while requests have had more
 // than responses or as many, and a response while responses have had more. What had to wait for nothing is not counted.
+// A response whose class may no longer send waits for a request a cycle longer.
 //
 // Timing: `take_o` depends on `allowed_i` and `sent_i`, `idle_o` on inputs of the same cycle; all other outputs are
 // registers or depend on registers only.
@@ -36,12 +37,12 @@ module response_scheduler
     input  logic sent_i,     // and is granted in this cycle
     output logic hold_o,     // requests wait
 
-    output logic              take_o,        // a slot is taken
+    output logic take_o,  // a slot is taken
     output logic [QpBits-1:0] qp_o,
-    output logic              read_valid_o,
-    input  logic              read_ready_i,
-    input  logic              over_i,
-    output logic [   Qps-1:0] under_way_o,   // the QP with a response that is not in its slot yet
+    output logic read_valid_o,
+    input logic read_ready_i,
+    input logic over_i,
+    output logic [   Qps-1:0] under_way_o,   // the QP with a response that is not in its slot yet, or came there in the cycle before
 
     input logic        counted_i,           // bytes on the wire of a packet that was granted
     input logic        counted_response_i,
@@ -60,7 +61,7 @@ module response_scheduler
 
   state_e state_q;
   logic [Qps-1:0] request;
-  logic picked, may, waits, turn, replaced;
+  logic picked, may, may_q, waits, turn, replaced;
   logic [QpBits-1:0] picked_qp, qp_q;
 
   always_comb begin
@@ -90,7 +91,7 @@ module response_scheduler
   // Bytes of responses less those of requests, while both wait
   logic signed [17:0] ahead_q;
 
-  assign waits  = (picked && may) || state_q != Pick;
+  assign waits  = (picked && may_q) || state_q != Pick;
   assign turn   = ahead_q <= 0;
   assign hold_o = waits && turn;
   assign take_o = picked && may && state_q == Pick && allowed_i && !sent_i && (turn || !request_i);
@@ -113,6 +114,7 @@ module response_scheduler
   end
 
   always_ff @(posedge clk_i) begin
+    may_q <= !picked || may;
     if (take_o) qp_q <= picked_qp;
   end
 
@@ -120,10 +122,10 @@ module response_scheduler
 
   always_comb begin
     under_way_o = '0;
-    if (state_q inside {Read, Reply}) under_way_o[qp_q] = 1'b1;
+    if (state_q != Pick) under_way_o[qp_q] = 1'b1;
   end
 
-  assign moves_o = replaced || take_o || state_q != Pick || counted_i;
+  assign moves_o = replaced || (picked && may != may_q) || take_o || state_q != Pick || counted_i;
   assign idle_o  = !moves_o;
 
   always_ff @(posedge clk_i) begin

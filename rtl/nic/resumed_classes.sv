@@ -34,8 +34,8 @@ module resumed_classes
     if (rst_i) runs_q <= '0;
     else if (runs_q != '0 || paused_q != paused_i) begin
       for (int unsigned c = 0; c < 8; c++) begin
-        if (paused_q[c] && !paused_i[c]) runs_q[c] <= 1'b1;
-        else if (!earlier(now_i, until_q[c])) runs_q[c] <= 1'b0;
+        if (paused_q[c] && !paused_i[c]) runs_q[c] <= window_i > 16'd1;
+        else if (!earlier(now_i + 48'd1, until_q[c])) runs_q[c] <= 1'b0;
       end
     end
   end
@@ -44,7 +44,7 @@ module resumed_classes
     for (int unsigned c = 0; c < 8; c++) if (paused_q[c] && !paused_i[c]) until_q[c] <= now_i + 48'(window_i);
   end
 
-  assign fresh_o = !paused_i[class_i] && runs_q[class_i] && earlier(now_i, until_q[class_i]);
+  assign fresh_o = !paused_i[class_i] && runs_q[class_i];
   assign idle_o  = paused_q == paused_i && runs_q == '0;
 
 endmodule

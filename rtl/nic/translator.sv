@@ -72,7 +72,7 @@ module translator
   typedef struct packed {
     logic [7:0]    tag;
     logic [63:0]   base;
-    logic [47:0]   length;
+    logic [63:0]   last;   // byte
     logic [3:0]    page;
     entry_number_t first;
   } mapping_t;
@@ -90,12 +90,9 @@ module translator
   logic [IndexBits-1:0] index_q;
   logic new_translated_q;
   mapping_t new_q, mapping;
+  logic [64:0] new_behind;  // the first byte behind the region that is written
   entry_number_t forget_first_q;
   logic [39:0] forget_count_q;
-
-  // End of the region that is replaced
-  logic [63:0] old_last;
-  assign old_last = mapping.base + 64'(mapping.length) - 64'd1;
 
   logic [1:0] ask_valid, asks_ready;
   place_t [1:0] asks;
@@ -137,21 +134,23 @@ module translator
     end
   end
 
+  assign new_behind = 65'(region_i.base) + 65'(region_i.length);
+
   always_ff @(posedge clk_i) begin
     if (write_i && on_i) begin
       index_q <= index_i;
-      new_translated_q <= region_i.valid && table_i.translated;
+      new_translated_q <= region_i.valid && table_i.translated && region_i.length != '0;
       new_q <= '{
           tag: region_i.tag,
           base: region_i.base,
-          length: region_i.length,
+          last: new_behind[64] ? '1 : new_behind[63:0] - 1'b1,
           page: table_i.page,
           first: table_i.first
       };
     end
     if (change_q == Replace) begin
       forget_first_q <= mapping.first;
-      forget_count_q <= 40'((old_last[63:12] >> mapping.page) - (mapping.base[63:12] >> mapping.page) + 52'd1);
+      forget_count_q <= 40'((mapping.last[63:12] >> mapping.page) - (mapping.base[63:12] >> mapping.page) + 52'd1);
     end
   end
 
@@ -176,7 +175,7 @@ module translator
 
   logic in_region, pages_valid_q, read_from_q, pages_from_q;
   place_t place_q;
-  logic [63:0] offset, last;
+  logic [63:0] last;
   logic [51:0] first_page_q, last_page_q, base_page_q;
   logic looked_up_q;
   entry_number_t first_q;
@@ -219,9 +218,8 @@ module translator
   assign ask_from  = ask_wish[!ask_last_q] ^ ask_last_q;
   assign ask       = asks[ask_from];
   assign asks_read = ask_wish != '0 && change_q == Quiet && !write_i && !all_q;
-  assign offset    = place_q.va - mapping.base;
   assign last      = place_q.va + 64'(place_q.bytes) - 64'd1;
-  assign in_region = place_q.va >= mapping.base && 65'(offset) + 65'(place_q.bytes) <= 65'(mapping.length);
+  assign in_region = place_q.va >= mapping.base && last >= place_q.va && last <= mapping.last;
 
   always_comb begin
     numbers.first = first_q + 40'(first_page_q - base_page_q);
@@ -447,7 +445,7 @@ module translator
   logic unused_bits;
   assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic,
                          region_i.pd, place_q.remote,
-                         old_last[11:0], last[11:0]};
+                         last[11:0]};
 
   assign idle_o = ask_valid_i == '0 && asked == '0 && !read_q && !pages_valid_q && located_count == '0 && waiting == '0 &&
       known == '0 && filled_q == issued_q && come_q == issued_q && !entry_valid_q && cache_ready && !busy_o && on_i == on_q;

@@ -15,8 +15,8 @@
 //   oldest of its class, `unread_valid_o` offers its QP and PSN, of one packet at a time. The requester's step of it
 //   withdraws a request and what is behind it; the responder's refusal (`refused_…`) withdraws a READ response and those
 //   of its QP behind it. Of a QP whose response is offered no further response is built (`unread_qps_o`).
-// - Pop: `head_o` shows the oldest packet of each class if it is ready; `pop_i` takes it, and `info_o` gives its
-//   content one cycle later, `info_bytes_o` its length.
+// - Pop: `head_o` shows the oldest packet of each class if it is ready, from its second cycle as the oldest on; `pop_i`
+//   takes it, and `info_o` gives its content one cycle later, `info_bytes_o` its length.
 // - Release: `release_i` frees a slot; up to two per cycle.
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
 //   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
@@ -29,10 +29,11 @@
 //   when one leaves the queue of its class. Its slot is free when no more data is to come for it.
 //   Responses are withdrawn by themselves, because they have a PSN space of their own: all of a QP, or those of a READ
 //   that is asked again (`withdraw_…`). If one of a later READ waits here, that one would be lost, and all stay.
-// - `asks_o`: QPs with a packet here that asks for an ACK. `sending_o`: with a READ response that waits for the wire.
+// - `asks_o`: QPs with a packet here that asks for an ACK. `sending_o`: with a READ response that waits for the wire, a
+//   cycle later.
 //
-// Timing: `class_free_o` depends on `class_open_i`, `pop_asks_o` on `pop_i`, `idle_o` on the valids of the same
-// cycle; all other outputs are registers or depend on registers only.
+// Timing: `pop_asks_o` depends on `pop_i`, `idle_o` on the valids of the same cycle; all other outputs are registers or
+// depend on registers only. A class that opens counts a cycle later.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -167,16 +168,13 @@ module transmit_slots
 
   assign free_o = used_q != '1;
 
-  logic [7:0] none;  // classes that hold no slot
-  logic [3:0] kept;  // slots for those of them that are open
-  logic [CountBits-1:0] taken_q;  // slots that count for a class
+  logic [7:0] none_q, open_q;  // classes that hold no slot, and that are open
+  logic [CountBits-1:0] left_q;  // slots that count for no class
+  logic signed [CountBits+2:0] shared_q;  // of these, without one for each class that is both; below 0 when one opens
 
   always_comb begin
-    for (int unsigned c = 0; c < 8; c++) none[c] = held_q[c] == '0;
-    class_held_o = ~none;
-    kept = 4'($countones(none & class_open_i));
-    for (int unsigned c = 0; c < 8; c++)
-    class_free_o[c] = none[c] || 32'(share_q[c]) + 32'(taken_q) + 32'(kept) < Slots;
+    class_held_o = ~none_q;
+    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = none_q[c] || $signed({1'b0, share_q[c]}) < shared_q;
   end
 
   // Grants whose step has not come yet
@@ -223,13 +221,14 @@ module transmit_slots
   logic [Slots-1:0] bad_q, bad_d;  // the payload cannot be read
   logic [Slots-1:0][QpBits-1:0] qp_q;
   psn_t [Slots-1:0] psn_q;
+  logic [Qps-1:0] sending;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
   logic [7:0] ends;  // classes whose oldest packet is of a QP that fails
   logic [SlotBits-1:0] drop_slot, pop_slot;
   logic done, dropped, come_last, refused;
   logic [SlotBits-1:0] done_tag, refused_slot;  // slot for which no more data is to come, for which none was asked
   logic unread_valid_q, unread_told_q;
-  psn_t unread_psn;
+  psn_t unread_psn_q;
   logic [3:0] freed;
   logic [3:0][SlotBits-1:0] freed_slot;
 
@@ -279,7 +278,7 @@ module transmit_slots
         unwanted_d[s] = 1'b1;
     if (refused_valid_i && unread_valid_q && unread_told_q && unread_response_o && unread_qp_o == refused_qp_i)
       for (int unsigned s = 0; s < Slots; s++)
-      if (queued_q[s] && response_q[s] && qp_q[s] == refused_qp_i && !psn_behind(psn_q[s], unread_psn))
+      if (queued_q[s] && response_q[s] && qp_q[s] == refused_qp_i && !psn_behind(psn_q[s], unread_psn_q))
         unwanted_d[s] = 1'b1;
     if (come_last && data_error_i) bad_d[data_tag_i] = 1'b1;
     if (refused) bad_d[refused_slot] = 1'b1;
@@ -339,15 +338,17 @@ module transmit_slots
   end
 
   always_comb begin
-    asks_o    = '0;
-    holds_o   = '0;
-    sending_o = '0;
+    asks_o  = '0;
+    holds_o = '0;
+    sending = '0;
     for (int unsigned s = 0; s < Slots; s++) begin
       if (filled_q[s]) holds_o[qp_q[s]] = 1'b1;
       if (filled_q[s] && !unwanted_q[s] && asks_q[s]) asks_o[qp_q[s]] = 1'b1;
-      if (queued_q[s] && !unwanted_q[s] && response_q[s]) sending_o[qp_q[s]] = 1'b1;
+      if (queued_q[s] && !unwanted_q[s] && response_q[s]) sending[qp_q[s]] = 1'b1;
     end
   end
+
+  always_ff @(posedge clk_i) sending_o <= sending;
 
   // The length comes a cycle behind the step, and no packet is popped before the cycle after that.
   logic [SlotBits-1:0] filled_slot_q;
@@ -370,22 +371,50 @@ module transmit_slots
     if (step_free) gone_class_q[4] <= granted_class;
   end
 
+  // What is taken comes late in a cycle, so that it only chooses between what the rest makes.
+  logic takes, takes_kept;  // that of a class for which one is kept
+  logic [7:0] come, none, kept;  // `none` and `kept`: classes that hold no slot, and of these the open ones, before
+  logic [CountBits-1:0] left;
+  logic signed [CountBits+2:0] shared;
+
+  assign takes      = take_i || take_response_i;
+  assign takes_kept = (take_i && kept[take_class_i]) || (take_response_i && kept[take_response_class_i]);
+  assign kept       = none & class_open_i;
+  assign left       = left_q + CountBits'($countones(gone_q));
+  assign shared     = (CountBits + 3)'(left) - (CountBits + 3)'($countones(kept));
+
   always_ff @(posedge clk_i) begin
-    if (rst_i) taken_q <= '0;
-    else taken_q <= taken_q + CountBits'(take_i || take_response_i) - CountBits'($countones(gone_q));
+    if (rst_i) begin
+      none_q   <= '1;
+      open_q   <= '0;
+      left_q   <= CountBits'(Slots);
+      shared_q <= (CountBits + 3)'(Slots);
+    end else begin
+      none_q   <= none & ~come;
+      open_q   <= class_open_i;
+      left_q   <= takes ? left - 1'b1 : left;
+      shared_q <= (takes && !takes_kept) ? shared - 1'b1 : shared;
+    end
   end
 
   for (genvar c = 0; c < 8; c++) begin : gen_held
-    logic come, long_q, long_d;
+    logic long_q, long_d;
     logic [4:0] go;
-    logic [CountBits-1:0] held_d;
-    assign come = (take_i && take_class_i == class_t'(c)) || (take_response_i && take_response_class_i == class_t'(c));
+    logic [CountBits-1:0] stays;
+
+    // What so many slots count as
+    function automatic logic [CountBits+1:0] share(input logic [CountBits-1:0] slots);
+      share = long_d ? (CountBits + 2)'(slots) + {1'b0, slots, 1'b0} : (CountBits + 2)'(slots);
+    endfunction
+
+    assign come[c] = (take_i && take_class_i == class_t'(c)) || (take_response_i && take_response_class_i == class_t'(c));
     for (genvar r = 0; r < 5; r++) begin : gen_go
       assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
 
-    assign held_d = held_q[c] + CountBits'(come) - CountBits'($countones(go));
-    assign long_d = (counted_i && filled_class_q == class_t'(c)) ? counted_bytes_i > Long : long_q;
+    assign stays   = held_q[c] - CountBits'($countones(go));
+    assign none[c] = stays == '0;
+    assign long_d  = (counted_i && filled_class_q == class_t'(c)) ? counted_bytes_i > Long : long_q;
 
     always_ff @(posedge clk_i) begin
       if (rst_i) begin
@@ -393,8 +422,8 @@ module transmit_slots
         share_q[c] <= '0;
         long_q     <= 1'b0;
       end else begin
-        held_q[c]  <= held_d;
-        share_q[c] <= long_d ? (CountBits + 2)'(held_d) + {1'b0, held_d, 1'b0} : (CountBits + 2)'(held_d);
+        held_q[c]  <= come[c] ? stays + 1'b1 : stays;
+        share_q[c] <= come[c] ? share(stays + 1'b1) : share(stays);
         long_q     <= long_d;
       end
     end
@@ -408,6 +437,16 @@ module transmit_slots
   logic look;  // at a packet that is bad
   logic [SlotBits-1:0] bad_slot;
   logic [7:0][CountBits-1:0] unused_count;
+
+  // Whether its QP fails is known of a packet that was the oldest in the cycle before.
+  logic [7:0] stays_q, stays_d, fails_q, fails_d;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) stays_q <= '0;
+    else stays_q <= stays_d;
+  end
+
+  always_ff @(posedge clk_i) fails_q <= fails_d;
 
   for (genvar c = 0; c < 8; c++) begin : gen_order
     fifo #(
@@ -425,9 +464,11 @@ module transmit_slots
         .count_o(unused_count[c])
     );
 
-    assign ends[c] = valid[c] && failing_i[head_qp_o[c]] && !response_q[slot[c]];
-    assign bad_wish[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && bad_q[slot[c]];
-    assign head_o[c] = valid[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && !bad_q[slot[c]];
+    assign stays_d[c] = valid[c] && !pop_i[c] && !drop[c];
+    assign fails_d[c] = valid[c] && failing_i[head_qp_o[c]];
+    assign ends[c] = stays_q[c] && fails_q[c] && !response_q[slot[c]];
+    assign bad_wish[c] = stays_q[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && bad_q[slot[c]];
+    assign head_o[c] = stays_q[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && !bad_q[slot[c]];
     assign drop_wish[c] = valid[c] && unwanted_q[slot[c]];
   end
 
@@ -476,8 +517,9 @@ module transmit_slots
   // The packet whose payload cannot be read: of the first class that has one. It stands until it is withdrawn. The NAK of
   // a READ response has the MSN before that of the response.
 
-  logic looked_q;
+  logic looked_q, unread_response_q;
   logic [SlotBits-1:0] unread_slot_q;
+  logic [QpBits-1:0] unread_qp_q;
   logic [23:0] unread_msn;
 
   ram_1r1w #(
@@ -506,7 +548,7 @@ module transmit_slots
       unread_valid_q <= 1'b0;
       looked_q       <= 1'b0;
     end else begin
-      unread_valid_q <= look || (unread_valid_q && queued_q[unread_slot_q] && !unwanted_q[unread_slot_q]);
+      unread_valid_q <= look || (unread_valid_q && !unwanted_q[unread_slot_q]);
       looked_q       <= look;
     end
   end
@@ -516,17 +558,22 @@ module transmit_slots
     unread_told_q <= !look && (unread_told_q || (unread_valid_o && unread_ready_i));
   end
 
-  assign unread_psn = psn_q[unread_slot_q];
-  assign unread_response_o = response_q[unread_slot_q];
-  assign unread_qp_o = qp_q[unread_slot_q];
-  assign unread_valid_o    = unread_valid_q && !looked_q && !unread_told_q && queued_q[unread_slot_q] &&
-      !unwanted_q[unread_slot_q];
+  always_ff @(posedge clk_i) begin
+    if (looked_q)
+      {unread_psn_q, unread_response_q, unread_qp_q} <= {
+        psn_q[unread_slot_q], response_q[unread_slot_q], qp_q[unread_slot_q]
+      };
+  end
+
+  assign unread_response_o = unread_response_q;
+  assign unread_qp_o       = unread_qp_q;
+  assign unread_valid_o    = unread_valid_q && !looked_q && !unread_told_q && !unwanted_q[unread_slot_q];
   // The NAK of a READ response is that of a responder which cannot carry out the request.
-  assign unread_o = '{psn: unread_psn, msn: unread_msn - 1'b1, remote: 1'b0};
+  assign unread_o          = '{psn: unread_psn_q, msn: unread_msn - 1'b1, remote: 1'b0};
 
   always_comb begin
     unread_qps_o = '0;
-    if (unread_valid_q && unread_response_o) unread_qps_o[unread_qp_o] = 1'b1;
+    if (unread_valid_q && !looked_q && unread_response_q) unread_qps_o[unread_qp_q] = 1'b1;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -674,11 +721,14 @@ module transmit_slots
 
   assign reads_pass_o = passing_q == '0;
 
-  // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too.
-  logic happens, happened_q;
+  // Queues offer a word in the second cycle after it came, so that the cycle after each event counts too. What follows
+  // something else a cycle later counts until it does.
+  logic happens, happened_q, follows, settings_come;
+  assign settings_come = region_write_i || pd_write_i || invalidate_i;
+  assign follows = stays_q != stays_d || fails_q != fails_d || sending_o != sending || open_q != class_open_i;
   assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
-      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || region_write_i || pd_write_i || invalidate_i ||
-      !regions_idle || release_i != '0 || unit_come || asked || skipped || offered_q != offered_d;
+      pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || settings_come || !regions_idle ||
+      release_i != '0 || unit_come || asked || skipped || offered_q != offered_d || follows;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;
@@ -690,7 +740,7 @@ module transmit_slots
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && !take_response_i && !reserved_q && !withdraw_i && granted == '0 && !step_valid_i &&
       fetches == '0 && !region_write_i && !invalidate_i && regions_idle && bad_wish == '0 && !unread_valid_q &&
-      !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 && !happened_q;
+      !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 && !follows && !happened_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
