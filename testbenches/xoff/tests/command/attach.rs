@@ -138,11 +138,10 @@ fn two_ends_connect_by_rdma_cm() {
         server["messages"]["checksum"],
         client["messages"]["checksum"]
     );
-    assert_eq!(client["manager"]["REP in"], 1);
-    assert!(
-        server["manager"]["REP out"].as_u64().unwrap() > 1,
-        "{server:#}"
-    );
+    // The server sends it again until it has an RTU: more than once where the client's process has to wait.
+    let came = client["manager"]["REP in"].as_u64().unwrap();
+    let sent = server["manager"]["REP out"].as_u64().unwrap();
+    assert!(0 < came && came < sent, "{client:#}, {server:#}");
     assert_eq!(server["complaints"], Value::Array(Vec::new()));
     cable.check("server");
     cable.check("client");
