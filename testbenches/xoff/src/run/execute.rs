@@ -1,19 +1,16 @@
 //! One run of a scenario.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
-use std::time::Instant;
 
 use xoff_network::judge::judge_all;
 use xoff_network::messages::messages;
 use xoff_network::metrics::names;
 use xoff_network::parts::{Look, Way};
 use xoff_network::plan::Plan;
-use xoff_network::results::{FindingKind, Summary};
+use xoff_network::results::Summary;
 use xoff_network::scenario::Checked;
-use xoff_network::words::at;
-use xoff_network::{Endpoints, Observer, ObserverError, Run, Simulation, WaveWindow};
+use xoff_network::{Endpoints, Observer, Run, Simulation, WaveWindow};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::RunCapture;
@@ -24,10 +21,11 @@ use xoff_waves::report::Report;
 use super::checkpoint::{self, Checkpoints, Every, remark};
 use super::monitors::Monitors;
 use super::outside::{self, Peer, PeerOptions};
+use super::progress::HowFar;
 use super::trigger::Trigger;
 use super::{charts, marks, pauses, servers};
 use crate::interruption::interrupted;
-use crate::terminal::{Progress, Shown};
+use crate::terminal::Shown;
 
 /// Options of a run. None of them changes its results.
 #[derive(Debug, Clone)]
@@ -176,71 +174,6 @@ fn jump(checkpoints: &Checkpoints, from: Time, to: Time, endpoints: &Endpoints) 
 fn told(run: &Run) {
     let skipped = run.now().since_start();
     remark(Some(format!("goes on from a checkpoint at {skipped}")));
-}
-
-/// Shows how far a run is, and what is found on the way.
-struct HowFar {
-    progress: Progress,
-    /// What each line begins with.
-    which: String,
-    started: Instant,
-    duration: Duration,
-    /// Whether anybody sees it.
-    seen: bool,
-    told: BTreeSet<(FindingKind, u64)>,
-}
-
-impl HowFar {
-    fn new(scenario: &Checked, shown: Shown, which: Option<&str>) -> Self {
-        let length = scenario.duration.as_ps() / 1_000;
-        Self {
-            progress: Progress::new(shown, length, "{wide_bar} {msg}, {eta} left"),
-            which: which.map(|which| format!("{which}: ")).unwrap_or_default(),
-            started: Instant::now(),
-            duration: scenario.duration,
-            seen: shown != Shown::Nothing,
-            told: BTreeSet::new(),
-        }
-    }
-
-    fn show(&self, now: Time) {
-        let ns = now.as_ps() / 1_000;
-        let real = self.started.elapsed().as_nanos().max(1) as f64;
-        let words = format!(
-            "{}{} of {}, {:.0} times slower than life",
-            self.which,
-            now.since_start(),
-            self.duration,
-            real / ns.max(1) as f64
-        );
-        self.progress.at(ns, &words);
-    }
-
-    /// Tells what the detector has found since the last call: what stops traffic, not whom it stops.
-    fn tell(&mut self, run: &Run) {
-        for finding in run.recorder.detector().broken(&run.simulation) {
-            if self.told.insert((finding.kind, finding.from_ns)) {
-                let at = at(run.now());
-                let words = format!("{at}: {}: {}", finding.kind.words(), finding.text);
-                self.progress.found(&words);
-            }
-        }
-    }
-}
-
-impl Observer for HowFar {
-    fn network(&mut self, run: &Run) -> Result<(), ObserverError> {
-        self.show(run.now());
-        if self.seen {
-            self.tell(run);
-        }
-        Ok(())
-    }
-
-    fn end(&mut self, _run: &Run) -> Result<(), ObserverError> {
-        self.progress.end();
-        Ok(())
-    }
 }
 
 /// Whoever watches a run, in the order in which they see it. Checkpoints come apart: to take one, all ranks have to.

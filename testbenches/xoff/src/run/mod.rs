@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`arguments`] | arguments of the commands |
 //! | [`command`] | the command `xoff run`: sweeps, outputs |
+//! | `planned` | the runs that its arguments ask for |
 //! | [`mod@list`] | `xoff list`: the scenarios, and how long they run |
 //! | [`mod@print`] | terminal output of a run and of a sweep |
 //! | [`mod@diff`] | `xoff diff`: the differences between two runs |
@@ -12,6 +13,7 @@
 //! | `recorded` | the scenario of a run with a policy as one without |
 //! | [`finished`] | runs whose results are in files |
 //! | [`execute`] | executes one run: time, captures, waves, progress |
+//! | `progress` | how far it is |
 //! | [`checkpoint`] | files with the state of a run, from which it goes on |
 //! | [`trigger`] | waves around the first clock edge at which a condition holds |
 //! | [`monitors`] | the protocol monitors over a run |
@@ -35,7 +37,9 @@ pub mod marks;
 pub mod monitors;
 pub mod outside;
 pub mod pauses;
+mod planned;
 pub mod print;
+mod progress;
 mod recorded;
 pub mod servers;
 pub mod trigger;
