@@ -18,7 +18,7 @@
 //! | `convergence` | the routes that switches have once they know which links are down |
 //! | [`on_links`] | fault rules and injected frames, and what they have done |
 //! | [`detect`] | what went wrong in a simulation: cyclic waits, pause storms, victims of pauses |
-//! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, and its [`Observer`]s |
+//! | [`mod@run`] | [`Run`]: the run of a scenario from sample to sample, its [`Observer`]s and its [`Control`] |
 //! | [`results`] | results of a run: what `summary.json` has, and reports show |
 //! | `bench` | a NIC alone, with a hand at its line and one at its host |
 //! | [`mod@attach`] | a NIC with its host whose peer is outside of the simulation |
@@ -74,6 +74,6 @@ pub mod watch;
 pub mod words;
 
 pub use endpoint::{Clocked, Endpoint, EndpointError, Endpoints, WaveWindow};
-pub use run::{Observer, ObserverError, Run};
+pub use run::{Control, Observer, ObserverError, Run};
 pub use simulation::{FlowEnds, Simulation, SimulationError};
 pub use station::Station;

@@ -1,4 +1,10 @@
 //! The run of a scenario: the network goes from sample to sample, is measured, and is shown to observers.
+//!
+//! | stage | what it is |
+//! |---|---|
+//! | source | a [`Run`]: [new](Run::new), or what a checkpoint has |
+//! | run | [`Run::go`]: steps, which a [`Control`] may hold or end, and [`Observer`]s see |
+//! | results | [`Run::finish`]: observers complete their files, a [`Summary`] has what was measured and what they found |
 
 use std::error::Error;
 
@@ -10,6 +16,7 @@ use crate::metrics::Recorder;
 use crate::onboarding::Gatekeeper;
 use crate::parts::{Look, Way};
 use crate::policy::SlowLoop;
+use crate::results::Summary;
 use crate::scenario::Checked;
 use crate::watch::ServerWatch;
 use crate::{Endpoints, Simulation, SimulationError};
@@ -51,7 +58,43 @@ pub trait Observer {
     fn end(&mut self, _run: &Run) -> Result<(), ObserverError> {
         Ok(())
     }
+
+    /// Adds what it has found to the results of a run that has ended.
+    fn add_to(&self, _summary: &mut Summary) {}
 }
+
+/// Whoever holds a run, or moves it: a peer outside, whose clock it follows; checkpoints that are taken, and from which
+/// it goes on; a request to end. `()` lets it run.
+pub trait Control {
+    /// Before each step, says until when the run may go at most. `None`: it goes no further.
+    ///
+    /// # Errors
+    ///
+    /// It cannot go on; this ends the run.
+    fn before(&mut self, run: &mut Run) -> Result<Option<Time>, ObserverError> {
+        Ok(Some(run.end()))
+    }
+
+    /// Has the run behind each step, and may put another one in its place.
+    ///
+    /// # Errors
+    ///
+    /// As [`before`](Self::before).
+    fn after(&mut self, _run: &mut Run) -> Result<(), ObserverError> {
+        Ok(())
+    }
+
+    /// Has the run when it has come to its end or goes no further.
+    ///
+    /// # Errors
+    ///
+    /// As [`before`](Self::before).
+    fn end(&mut self, _run: &mut Run) -> Result<(), ObserverError> {
+        Ok(())
+    }
+}
+
+impl Control for () {}
 
 /// A run between two steps. In serialized form it is a checkpoint, from which the run goes on as if it had never
 /// stopped.
@@ -221,26 +264,56 @@ impl Run {
         Ok(until)
     }
 
-    /// Shows the network to the observers, and then advances, at most to the time at which the first of them wants to
-    /// see it again. Returns that time.
+    /// Goes to its end, or until `control` ends it. Observers see it on the way.
     ///
     /// # Errors
     ///
-    /// The run or an observer cannot go on.
-    pub fn step(&mut self, observers: &mut [&mut dyn Observer]) -> Result<Time, ObserverError> {
-        self.step_to(self.end, observers)
+    /// The run or an observer cannot go on, or `control` says so.
+    pub fn go(
+        &mut self,
+        control: &mut dyn Control,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<(), ObserverError> {
+        while !self.has_ended()
+            && let Some(stop) = control.before(self)?
+        {
+            self.step(stop, observers)?;
+            control.after(self)?;
+        }
+        control.end(self)
     }
 
-    /// The same, and at most to `stop`.
+    /// Ends what observers and RTL write, and returns what was measured until now, with what observers have found. The
+    /// expectations are judged if the run has come to its end.
     ///
     /// # Errors
     ///
-    /// As [`step`](Self::step).
-    pub fn step_to(
+    /// A file cannot be completed, an expectation is about a metric that does not exist, or another part is gone.
+    pub fn finish(
+        &mut self,
+        scenario: &Checked,
+        observers: &mut [&mut dyn Observer],
+    ) -> Result<Summary, ObserverError> {
+        for observer in &mut *observers {
+            observer.end(self)?;
+        }
+        self.simulation.close_waves()?;
+        self.simulation.look(Look::Levels)?;
+        let mut summary = Summary::of(self, scenario)?;
+        summary.exchange = self.simulation.end_parts()?;
+        for observer in &*observers {
+            observer.add_to(&mut summary);
+        }
+        Ok(summary)
+    }
+
+    /// Shows the network to the observers, and then advances, at most to `stop` and to the time at which the first of
+    /// them wants to see it again.
+    fn step(
         &mut self,
         stop: Time,
         observers: &mut [&mut dyn Observer],
-    ) -> Result<Time, ObserverError> {
+    ) -> Result<(), ObserverError> {
         let due = |observers: &[&mut dyn Observer]| {
             let due = observers.iter().filter_map(|observer| observer.due());
             due.min()
@@ -254,11 +327,11 @@ impl Run {
         }
         let due = due(observers);
         let mut seen = Ok(());
-        let until = self.advance(due.unwrap_or(stop).min(stop), |records| {
+        self.advance(due.unwrap_or(stop).min(stop), |records| {
             if seen.is_ok() {
                 seen = (observers.iter_mut()).try_for_each(|observer| observer.frames(records));
             }
         })?;
-        seen.map(|()| until)
+        seen
     }
 }

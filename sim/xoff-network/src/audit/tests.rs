@@ -47,9 +47,7 @@ fn scenario() -> Scenario {
 
 fn findings(scenario: &Scenario) -> Vec<(String, u64)> {
     let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
-    while !run.has_ended() {
-        run.step(&mut []).unwrap();
-    }
+    run.go(&mut (), &mut []).unwrap();
     let findings = run.recorder.auditor().unwrap().findings();
     findings
         .into_iter()

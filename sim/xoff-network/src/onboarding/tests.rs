@@ -38,9 +38,7 @@ fn scenario() -> Scenario {
 
 fn run(scenario: &Scenario) -> Run {
     let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
-    while !run.has_ended() {
-        run.step(&mut []).unwrap();
-    }
+    run.go(&mut (), &mut []).unwrap();
     run
 }
 

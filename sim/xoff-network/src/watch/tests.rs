@@ -36,9 +36,7 @@ fn storm_of(host: &str) -> Event {
 
 fn run(scenario: &Scenario) -> Run {
     let mut run = Run::new(&scenario.checked().unwrap(), &Endpoints::default()).unwrap();
-    while !run.has_ended() {
-        run.step(&mut []).unwrap();
-    }
+    run.go(&mut (), &mut []).unwrap();
     run
 }
 

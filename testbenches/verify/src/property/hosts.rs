@@ -18,12 +18,12 @@ use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
 use xoff_cosim::units::UnitError;
 use xoff_network::endpoint::Limits;
-use xoff_network::results::Summary;
+use xoff_network::results::{FindingKind, Summary};
 use xoff_network::scenario::event::Stall;
 use xoff_network::scenario::{
     Action, Event as Happens, FlowSettings, HostEntry, NicKind, Operation, Scenario,
 };
-use xoff_network::{Clocked, Endpoints, Observer, Run, WaveWindow};
+use xoff_network::{Clocked, Control, Endpoints, Observer, ObserverError, Run, WaveWindow};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::{ByteCount, Duration, Length, Time};
 use xoff_waves::capture::RunCapture;
@@ -377,6 +377,25 @@ struct Ran {
     frames: u64,
 }
 
+/// Ends a run when nothing moves any more behind its last message.
+struct UntilRest {
+    last: Time,
+    /// What is acknowledged may wait until then, in a NIC whose host takes nothing.
+    stalled: Time,
+}
+
+impl Control for UntilRest {
+    fn before(&mut self, run: &mut Run) -> Result<Option<Time>, ObserverError> {
+        if run.now() >= self.last {
+            return Ok(None);
+        }
+        if run.simulation.finished() && self.last == run.end() {
+            self.last = self.last.min(run.now().max(self.stalled) + REST);
+        }
+        Ok(Some(run.end()))
+    }
+}
+
 /// Who watches a run besides the monitors.
 type Prepared = anyhow::Result<Vec<Box<dyn Observer>>>;
 
@@ -398,33 +417,20 @@ fn run(
         false => Vec::new(),
     };
     let mut monitors = Monitors::new(scenario, &mut run.simulation, &ports)?;
-    let mut failed = None;
-    let mut last = run.end();
-    // What is acknowledged may wait in a NIC whose host takes nothing.
-    let stalled = stalled_until(scenario);
-    while run.now() < last {
-        if run.simulation.finished() && last == run.end() {
-            last = last.min(run.now().max(stalled) + REST);
-        }
-        let mut observers: Vec<&mut dyn Observer> = vec![&mut monitors];
-        observers.extend(
-            others
-                .iter_mut()
-                .map(|observer| &mut **observer as &mut dyn Observer),
-        );
-        if let Err(error) = run.step(&mut observers) {
-            failed = Some(error.to_string());
-            break;
-        }
-    }
-    for observer in &mut others {
-        observer.end(&run).map_err(anyhow::Error::from_boxed)?;
-    }
-    run.simulation.close_waves()?;
-    let summary = Summary::of(&mut run, scenario)?;
-    let (monitored, violations) = monitors.results();
-    let wrong = failed
-        .or_else(|| violations.into_iter().next().map(|found| found.text))
+    let mut observers: Vec<&mut dyn Observer> = vec![&mut monitors];
+    observers.extend(others.iter_mut().map(|it| &mut **it as &mut dyn Observer));
+    let mut until_rest = UntilRest {
+        last: run.end(),
+        stalled: stalled_until(scenario),
+    };
+    let gone = run.go(&mut until_rest, &mut observers);
+    let summary = run
+        .finish(scenario, &mut observers)
+        .map_err(anyhow::Error::from_boxed)?;
+    let mut found = summary.findings.iter();
+    let violation = found.find(|found| found.kind == FindingKind::Violation);
+    let wrong = (gone.err().map(|error| error.to_string()))
+        .or_else(|| violation.map(|found| found.text.clone()))
         .or_else(|| arrived(&run, scenario))
         .or_else(|| nothing_wrong(&run))
         .or_else(|| match (head.is_clean(), summary.drops.first()) {
@@ -437,7 +443,7 @@ fn run(
     Ok(Ran {
         end: run.now(),
         wrong,
-        frames: monitored.frames,
+        frames: monitors.report().frames,
         summary,
     })
 }

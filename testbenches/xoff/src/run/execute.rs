@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicU32;
 use xoff_network::judge::judge_all;
 use xoff_network::messages::messages;
 use xoff_network::metrics::names;
-use xoff_network::parts::{Look, Way};
+use xoff_network::parts::Way;
 use xoff_network::plan::Plan;
 use xoff_network::results::Summary;
 use xoff_network::scenario::Checked;
-use xoff_network::{Endpoints, Observer, Run, Simulation, WaveWindow};
+use xoff_network::{Control, Endpoints, Observer, ObserverError, Run, Simulation, WaveWindow};
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::time::{Duration, Time};
 use xoff_waves::capture::RunCapture;
@@ -176,32 +176,53 @@ fn told(run: &Run) {
     remark(Some(format!("goes on from a checkpoint at {skipped}")));
 }
 
-/// Whoever watches a run, in the order in which they see it. Checkpoints come apart: to take one, all ranks have to.
-struct Observers {
-    how_far: HowFar,
+/// What may hold a run or move it: a peer outside, checkpoints, and the request to end.
+struct Controls<'a> {
+    peer: Option<Peer>,
     checkpoints: Option<Checkpoints>,
-    fabric: Option<FabricWaves>,
-    capture: Option<RunCapture>,
-    monitors: Option<Monitors>,
+    /// The end of the last window of waves. Behind it nothing is of interest that an earlier run has not measured
+    /// already, so there it goes on from the last checkpoint of that. `None`: there is none, or it has done so.
+    waves_until: Option<Time>,
+    endpoints: &'a Endpoints,
 }
 
-impl Observers {
-    fn all(&mut self) -> Vec<&mut dyn Observer> {
-        fn some<O: Observer>(observer: &mut Option<O>) -> Option<&mut dyn Observer> {
-            observer
-                .as_mut()
-                .map(|observer| observer as &mut dyn Observer)
+impl Control for Controls<'_> {
+    fn before(&mut self, run: &mut Run) -> Result<Option<Time>, ObserverError> {
+        if interrupted() {
+            return Ok(None);
         }
-        let how_far = Some(&mut self.how_far as &mut dyn Observer);
-        let others = [
-            some(&mut self.fabric),
-            some(&mut self.capture),
-            some(&mut self.monitors),
-        ];
-        how_far
-            .into_iter()
-            .chain(others.into_iter().flatten())
-            .collect()
+        let stop = match &mut self.peer {
+            None => Some(run.end()),
+            Some(peer) => peer.before(run),
+        };
+        if let (Some(_), Some(checkpoints)) = (stop, &mut self.checkpoints) {
+            checkpoints.look(run)?;
+        }
+        Ok(stop)
+    }
+
+    fn after(&mut self, run: &mut Run) -> Result<(), ObserverError> {
+        if let Some(peer) = &mut self.peer {
+            peer.after(run);
+        }
+        if let Some(checkpoints) = &self.checkpoints
+            && self.waves_until.is_some_and(|last| last <= run.now())
+        {
+            self.waves_until = None;
+            let behind = run.now() + Duration::from_ps(1);
+            if let Some(later) = jump(checkpoints, behind, run.end(), self.endpoints) {
+                run.simulation.close_waves()?;
+                *run = later;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, run: &mut Run) -> Result<(), ObserverError> {
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.end(run)?;
+        }
+        Ok(())
     }
 }
 
@@ -209,6 +230,8 @@ impl Observers {
 struct Windows {
     of_hosts: Vec<(String, WaveWindow)>,
     of_network: Vec<(Time, Time)>,
+    /// The edge at which the condition of the trigger holds.
+    triggered: Option<Time>,
 }
 
 impl Windows {
@@ -228,11 +251,16 @@ impl Windows {
 }
 
 impl RunOptions {
-    fn windows(&self) -> Windows {
+    /// The windows of waves, among them that around the edge at which the condition of the trigger holds, once it is
+    /// known.
+    fn windows(&self, triggered: Option<Time>) -> Windows {
+        let of_trigger = (self.trigger.iter().zip(triggered))
+            .map(|(trigger, edge)| (trigger.host.clone(), trigger.window(edge)));
         let of_network = self.fabric.iter().flat_map(|(_, windows)| windows);
         Windows {
-            of_hosts: self.waves.clone(),
+            of_hosts: self.waves.iter().cloned().chain(of_trigger).collect(),
             of_network: of_network.copied().collect(),
+            triggered,
         }
     }
 
@@ -244,7 +272,7 @@ impl RunOptions {
         checkpoints: Option<&Checkpoints>,
     ) -> anyhow::Result<Run> {
         let trigger = (self.trigger.as_ref()).map(|trigger| trigger.window(trigger.from).from);
-        let begin = self.windows().from().into_iter().chain(trigger).min();
+        let begin = self.windows(None).from().into_iter().chain(trigger).min();
         let jumped = match (checkpoint, checkpoints, begin) {
             (Some(run), ..) => Some(run),
             // Captures and monitors begin at the start.
@@ -268,6 +296,55 @@ impl RunOptions {
             (run.simulation.network_mut()).share_threads(Arc::clone(at_most));
         }
         Ok(run)
+    }
+
+    /// Finds the edge of the trigger, if there is one. Returns the run before its window, or where it was.
+    fn trigger(&self, run: Run, how_far: &HowFar) -> anyhow::Result<(Run, Option<Time>)> {
+        let Some(trigger) = &self.trigger else {
+            return Ok((run, None));
+        };
+        let (run, edge) = trigger.find(run, &self.endpoints, |now| how_far.show(now))?;
+        if edge.is_none() {
+            remark(Some(format!(
+                "--wave-when '{}': no clock edge fulfils it from {} to {}",
+                trigger.condition,
+                trigger.from.since_start(),
+                run.now().since_start()
+            )));
+        }
+        Ok((run, edge))
+    }
+
+    /// Whoever watches the run, in the order in which they see it; RTL writes its waves by itself.
+    fn observers(
+        &self,
+        how_far: HowFar,
+        run: &mut Run,
+        scenario: &Checked,
+        windows: &Windows,
+    ) -> anyhow::Result<Vec<Box<dyn Observer>>> {
+        let mut observers: Vec<Box<dyn Observer>> = vec![Box::new(how_far)];
+        for (host, window) in &windows.of_hosts {
+            run.simulation.set_waves(host, window.clone())?;
+        }
+        if let Some(mut fabric) = self.fabric(run, scenario, windows)? {
+            fabric.marker = windows.triggered.map(|edge| Marker {
+                name: "trigger".into(),
+                time_ps: edge.as_ps(),
+            });
+            observers.push(Box::new(fabric));
+        }
+        if let Some((ports, path)) = &self.capture {
+            observers.push(Box::new(RunCapture::create(run, ports, path)?));
+        }
+        if let Some(ports) = &self.check {
+            observers.push(Box::new(Monitors::new(
+                scenario,
+                &mut run.simulation,
+                ports,
+            )?));
+        }
+        Ok(observers)
     }
 
     /// The file of the network's waves, for one window around all others.
@@ -297,7 +374,6 @@ fn run_here(
     scenario: &Checked,
     options: &RunOptions,
 ) -> anyhow::Result<(Report, Option<Time>)> {
-    let settings = serde_json::to_value(scenario.written())?;
     let mut checkpoints = (options.checkpoints.as_ref())
         .map(|(root, every)| Checkpoints::new(root, scenario.written(), options.no_skip, *every));
     outside::check(scenario, options.peer.as_ref())?;
@@ -305,113 +381,34 @@ fn run_here(
         told(run);
         checkpoints.go_on(run.now());
     }
-    let mut run = options.start(checkpoint, scenario, checkpoints.as_ref())?;
+    let run = options.start(checkpoint, scenario, checkpoints.as_ref())?;
     let how_far = HowFar::new(scenario, options.progress, options.which.as_deref());
-    let started = how_far.started;
-    let mut windows = options.windows();
-    let mut triggered = None;
-    if let Some(trigger) = &options.trigger {
-        (run, triggered) = trigger.find(run, &options.endpoints, |now| how_far.show(now))?;
-        match triggered {
-            Some(edge) => {
-                (windows.of_hosts).push((trigger.host.clone(), trigger.window(edge)));
-            }
-            None => remark(Some(format!(
-                "--wave-when '{}': no clock edge fulfils it from {} to {}",
-                trigger.condition,
-                trigger.from.since_start(),
-                run.now().since_start()
-            ))),
-        }
-    }
-    for (host, window) in &windows.of_hosts {
-        run.simulation.set_waves(host, window.clone())?;
-    }
-    let mut fabric = options.fabric(&run, scenario, &windows)?;
-    if let Some(fabric) = &mut fabric {
-        fabric.marker = triggered.map(|edge| Marker {
-            name: "trigger".into(),
-            time_ps: edge.as_ps(),
-        });
-    }
-    let capture = options.capture.as_ref();
-    let mut observers = Observers {
-        how_far,
+    let (mut run, triggered) = options.trigger(run, &how_far)?;
+    let windows = options.windows(triggered);
+    let mut observers = options.observers(how_far, &mut run, scenario, &windows)?;
+    let mut observers: Vec<&mut dyn Observer> = observers
+        .iter_mut()
+        .map(|observer| &mut **observer as &mut dyn Observer)
+        .collect();
+    let mut controls = Controls {
+        peer: match &options.peer {
+            None => None,
+            Some(peer) => Peer::meet(peer, &mut run, &Plan::new(scenario))?,
+        },
         checkpoints,
-        fabric,
-        capture: capture
-            .map(|(ports, path)| RunCapture::create(&mut run, ports, path))
-            .transpose()?,
-        monitors: (options.check.as_ref())
-            .map(|ports| Monitors::new(scenario, &mut run.simulation, ports))
-            .transpose()?,
+        waves_until: windows.until().filter(|_| !options.observed()),
+        endpoints: &options.endpoints,
     };
-    let mut peer = match &options.peer {
-        None => None,
-        Some(peer) => Peer::meet(peer, &mut run, &Plan::new(scenario))?,
+    let summary = run
+        .go(&mut controls, &mut observers)
+        .and_then(|()| run.finish(scenario, &mut observers))
+        .map_err(anyhow::Error::from_boxed)?;
+    let summary = Summary {
+        settings: serde_json::to_value(scenario.written())?,
+        attached: controls.peer.map(|peer| peer.end(&run)),
+        ..summary
     };
-    let windows = windows.until();
-    watch(&mut run, &mut observers, peer.as_mut(), windows, options)?;
-    run.simulation.close_waves()?;
-    run.simulation.look(Look::Levels)?;
-    let mut summary = Summary::of(&mut run, scenario)?;
-    summary.exchange = run.simulation.end_parts()?;
-    summary.settings = settings;
-    summary.attached = peer.map(|peer| peer.end(&run));
-    summary.wall_s = started.elapsed().as_secs_f64();
-    if let Some(monitors) = observers.monitors {
-        let (monitored, violations) = monitors.results();
-        summary.findings.extend(violations);
-        summary.monitored = Some(monitored);
-    }
     Ok((report(&run, scenario, summary, options), triggered))
-}
-
-/// Runs to the end, or until the process is asked to end. Behind the last window of waves nothing is of interest that
-/// an earlier run has not measured already, so there it goes on from the last checkpoint of that.
-fn watch(
-    run: &mut Run,
-    observers: &mut Observers,
-    mut peer: Option<&mut Peer>,
-    waves_until: Option<Time>,
-    options: &RunOptions,
-) -> anyhow::Result<()> {
-    let mut after_waves = waves_until.filter(|_| !options.observed());
-    while !run.has_ended() && !interrupted() {
-        let stop = match &mut peer {
-            None => Some(run.end()),
-            Some(peer) => peer.before(run),
-        };
-        let Some(stop) = stop else {
-            break;
-        };
-        if let Some(checkpoints) = &mut observers.checkpoints {
-            checkpoints.look(run)?;
-        }
-        let until = run
-            .step_to(stop, &mut observers.all())
-            .map_err(anyhow::Error::from_boxed)?;
-        if let Some(peer) = &mut peer {
-            peer.after(run);
-        }
-        if let Some(checkpoints) = &observers.checkpoints
-            && after_waves.is_some_and(|last| last <= until)
-        {
-            after_waves = None;
-            let behind = until + Duration::from_ps(1);
-            if let Some(later) = jump(checkpoints, behind, run.end(), &options.endpoints) {
-                run.simulation.close_waves()?;
-                *run = later;
-            }
-        }
-    }
-    if let Some(checkpoints) = &mut observers.checkpoints {
-        checkpoints.end(run)?;
-    }
-    for observer in observers.all() {
-        observer.end(run).map_err(anyhow::Error::from_boxed)?;
-    }
-    Ok(())
 }
 
 /// The page about a run.

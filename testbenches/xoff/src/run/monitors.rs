@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 use xoff_monitor::{Monitor, Report, Rule, Sighting, Tally, Tap, UnknownRule, Violation};
-use xoff_network::results::ns;
+use xoff_network::results::{Finding, FindingKind, Monitored, Summary, ns};
 use xoff_network::scenario::switch::Classify;
 use xoff_network::scenario::{HostSettings, Scenario, SwitchSettings};
 use xoff_network::{Observer, ObserverError, Simulation};
 use xoff_sim::kernel::{NodeId, PortId, Record};
 use xoff_sim::mac::PauseKind;
-use xoff_waves::report::{Finding, FindingKind, Monitored};
 
 /// Maximum number of frames of a rule that are named in its finding.
 const NAMED: usize = 8;
@@ -128,23 +127,28 @@ impl Monitors {
     pub fn into_report(self) -> Report {
         self.monitor.into_report()
     }
+}
 
-    /// Returns what was watched, and a finding for each rule that was broken.
-    pub fn results(mut self) -> (Monitored, Vec<Finding>) {
-        let ports = self.taps.len();
-        let by_design = std::mem::take(&mut self.by_design);
-        let report = self.into_report();
+impl Observer for Monitors {
+    fn frames(&mut self, records: &[Record]) -> Result<(), ObserverError> {
+        records.iter().for_each(|record| self.see(record));
+        Ok(())
+    }
+
+    /// Adds what was watched, and a finding for each rule that was broken.
+    fn add_to(&self, summary: &mut Summary) {
+        let (report, by_design) = (self.report(), &self.by_design);
         let meant = (report.rules.iter())
             .filter(|(rule, _)| by_design.contains(rule))
             .map(|(_, tally)| tally.violations)
             .sum();
-        let monitored = Monitored {
-            ports,
+        summary.monitored = Some(Monitored {
+            ports: self.taps.len(),
             frames: report.frames,
             checks: report.rules.iter().map(|(_, tally)| tally.checked).sum(),
             violations: report.violation_count() - meant,
             by_design: meant,
-        };
+        });
         let broken = |(rule, tally): (Rule, &Tally)| {
             let mut all = report.violations.iter().filter(|it| it.rule == rule);
             let first = all.clone().next()?;
@@ -169,15 +173,9 @@ impl Monitors {
                 to_ns: all.next_back().map(|last| ns(last.time)),
             })
         };
-        let findings = report.rules.iter().filter_map(broken).collect();
-        (monitored, findings)
-    }
-}
-
-impl Observer for Monitors {
-    fn frames(&mut self, records: &[Record]) -> Result<(), ObserverError> {
-        records.iter().for_each(|record| self.see(record));
-        Ok(())
+        summary
+            .findings
+            .extend(report.rules.iter().filter_map(broken));
     }
 }
 

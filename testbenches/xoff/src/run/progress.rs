@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use xoff_network::results::FindingKind;
+use xoff_network::results::{FindingKind, Summary};
 use xoff_network::scenario::Checked;
 use xoff_network::words::at;
 use xoff_network::{Observer, ObserverError, Run};
@@ -16,7 +16,7 @@ pub(super) struct HowFar {
     progress: Progress,
     /// What each line begins with.
     which: String,
-    pub started: Instant,
+    started: Instant,
     duration: Duration,
     /// Whether anybody sees it.
     seen: bool,
@@ -73,5 +73,9 @@ impl Observer for HowFar {
     fn end(&mut self, _run: &Run) -> Result<(), ObserverError> {
         self.progress.end();
         Ok(())
+    }
+
+    fn add_to(&self, summary: &mut Summary) {
+        summary.wall_s = self.started.elapsed().as_secs_f64();
     }
 }

@@ -37,9 +37,7 @@ fn run_for(duration: Duration, events: Vec<Event>) -> Summary {
     scenario.pingmesh = Some(Pingmesh::default());
     scenario.events = events;
     let mut run = Run::new(&scenario.checked().unwrap(), &crate::Endpoints::default()).unwrap();
-    while !run.has_ended() {
-        run.step(&mut []).unwrap();
-    }
+    run.go(&mut (), &mut []).unwrap();
     Summary::of(&mut run, &scenario.checked().unwrap()).unwrap()
 }
 
