@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
-use xoff_network::scenario::{Checked, NicKind, Scenario};
+use xoff_network::scenario::{NicKind, Scenario};
 use xoff_network::{Endpoints, Run, WaveWindow};
 use xoff_sim::time::Time;
 use xoff_waves::fabric::FABRIC;
 use xoff_waves::layout::{Beside, Layout, Marker, nic_layout};
 use xoff_waves::read::types::EXTENSION as TYPES;
-use xoff_waves::report::{State, Summary, Sweep, SweepPoint};
+use xoff_waves::report::{Report, State, Summary, Sweep, SweepPoint};
 use xoff_waves::results::{
     CAPTURE, FLOWS, METRICS, OutDir, PICTURE, RECORDED, REPORT, SERIES, SERVERS, SPANS, SUMMARY,
 };
@@ -19,7 +19,7 @@ use xoff_waves::results::{
 use super::arguments::{RunArgs, SweepArg};
 use super::checkpoint::{Checkpoints, Resume};
 use super::execute::{self, RunOptions};
-use super::planned::{Planned, plan};
+use super::planned::{Planned, PlannedRun, plan};
 use super::{print, recorded};
 use crate::Outcome;
 use crate::interruption::interrupted;
@@ -31,14 +31,15 @@ use crate::terminal::{Ink, Streams};
 /// The run at the checkpoint of `--resume`, in each rank. The leading one chooses it.
 fn resumed(
     resume: Option<Resume>,
-    scenario: &Checked,
-    options: &RunOptions,
+    planned: &PlannedRun,
     ranks: &Ranks,
 ) -> anyhow::Result<Option<Run>> {
+    let options = &planned.options;
     let (Some(resume), Some((out, every))) = (resume, &options.checkpoints) else {
         return Ok(None);
     };
-    let checkpoints = Checkpoints::new(out, scenario.written(), options.no_skip, *every);
+    let scenario = planned.scenario.written();
+    let checkpoints = Checkpoints::new(out, scenario, options.no_skip, *every);
     let chosen = ranks.leads().then(|| checkpoints.choose(resume));
     let chosen = ranks.agree(chosen.transpose())?;
     let chosen = ranks.of_leader(chosen)?;
@@ -49,14 +50,14 @@ fn resumed(
 /// Has parts of the networks of runs, one after the other, as long as the leading rank begins another one.
 fn obey(
     mut checkpoint: Option<Run>,
-    runs: Vec<(Checked, String, Vec<String>, RunOptions)>,
+    runs: Vec<PlannedRun>,
     ranks: &Ranks,
 ) -> anyhow::Result<Outcome> {
     let mut runs = runs.into_iter();
     while ranks.begin(false)?
-        && let Some((scenario, _, _, options)) = runs.next()
+        && let Some(planned) = runs.next()
     {
-        execute::obey(checkpoint.take(), &scenario, &options)?;
+        execute::obey(checkpoint.take(), &planned.scenario, &planned.options)?;
     }
     Ok(Outcome::Held)
 }
@@ -80,33 +81,17 @@ pub fn run(
         runs,
     } = ranks.agree(plan(arguments, endpoints, ranks, streams))?;
     let mut checkpoint = match &runs[..] {
-        [(scenario, _, _, options)] => resumed(arguments.resume, scenario, options, ranks)?,
+        [planned] => resumed(arguments.resume, planned, ranks)?,
         _ => None,
     };
     if !ranks.leads() {
         return obey(checkpoint, runs, ranks);
     }
     let mut points = Vec::new();
-    for (scenario, name, values, options) in runs {
+    for planned in runs {
         ranks.begin(true)?;
-        let folder = OutDir::create(&arguments.out, &name)?;
-        let files = files(&scenario, &options);
-        folder.begin(&scenario.name, &files)?;
-        let (mut report, triggered) =
-            match execute::run_from(checkpoint.take(), &scenario, &options) {
-                Ok(ran) => ran,
-                Err(error) => {
-                    let failed = Summary {
-                        scenario: scenario.name.clone(),
-                        state: State::Failed,
-                        files,
-                        ..Summary::default()
-                    };
-                    // The reason why the run failed is more important than an error of writing this.
-                    let _ = folder.write_summary(&failed);
-                    return Err(error);
-                }
-            };
+        let folder = OutDir::create(&arguments.out, &planned.name)?;
+        let (mut report, triggered) = run_in(&folder, checkpoint.take(), &planned)?;
         if let (Some(edge), Some(condition)) = (triggered, &arguments.wave_when) {
             let at = edge.since_start();
             writeln!(
@@ -114,38 +99,14 @@ pub fn run(
                 "xoff: --wave-when '{condition}': holds first at {at}"
             )?;
         }
-        report.summary.files = files;
-        let mut without = None;
-        if let Some(policy) = &mut report.summary.policy {
-            let text = recorded::text(scenario.written(), policy, &of_scenario)?;
-            without = Some(folder.write(RECORDED, |file| file.write_all(text.as_bytes()))?);
-            policy.recorded = Some(RECORDED.into());
-        }
-        let waves = layouts(&options, &scenario, triggered)?;
-        let page = folder.write_all(&report)?;
+        let files = Files::write(&folder, &planned, &mut report, triggered, &of_scenario)?;
         if !arguments.json {
-            print::run(streams, &scenario, &report.summary)?;
-            writeln!(streams.out, "  report: {}", page.display())?;
-            if let Some(path) = &without {
-                let path = shell::path(path);
-                writeln!(
-                    streams.out,
-                    "  without the policy, its changes as events: xoff run {path}"
-                )?;
-            }
-            for (waves, beside) in &waves {
-                let files = [waves, &beside.gtkwave, &beside.start, &beside.surfer];
-                let [waves, gtkwave, start, surfer] = files.map(|path| shell::path(path));
-                writeln!(streams.out, "  waves: gtkwave -S {start} {waves} {gtkwave}")?;
-                writeln!(
-                    streams.out,
-                    "      or surfer --command-file {surfer} {waves}"
-                )?;
-            }
+            print::run(streams, &planned.scenario, &report.summary)?;
+            files.tell(streams)?;
         }
         points.push(SweepPoint {
-            values,
-            report: format!("../{name}/{REPORT}"),
+            values: planned.values,
+            report: format!("../{}/{REPORT}", planned.name),
             summary: report.summary,
             charts: report.charts,
         });
@@ -160,18 +121,11 @@ pub fn run(
     }
     ranks.begin(false)?;
     if arguments.json {
-        let summaries: Vec<&Summary> = points.iter().map(|point| &point.summary).collect();
-        match &summaries[..] {
-            [one] if arguments.sweep.is_empty() => {
-                serde_json::to_writer_pretty(&mut streams.out, one)?
-            }
-            all => serde_json::to_writer_pretty(&mut streams.out, all)?,
-        }
-        writeln!(streams.out)?;
+        write_json(arguments, &points, streams)?;
     }
     let lost = points
         .iter()
-        .find_map(|point| point.summary.attached.as_ref()?.error.clone());
+        .find_map(|point| point.summary.attached.as_ref()?.error.as_ref());
     if let Some(why) = lost {
         bail!(
             "--attach: {why}; what was measured until then is in {}",
@@ -180,14 +134,11 @@ pub fn run(
     }
     let held = points.iter().all(|point| point.summary.held());
     if !arguments.sweep.is_empty() {
+        let keys = arguments.sweep.iter().map(|sweep| sweep.key.clone());
         let sweep = Sweep {
             title,
             command: sweep_command(arguments),
-            keys: arguments
-                .sweep
-                .iter()
-                .map(|sweep| sweep.key.clone())
-                .collect(),
+            keys: keys.collect(),
             points,
             ..Sweep::default()
         };
@@ -198,6 +149,104 @@ pub fn run(
         (_, true) => Outcome::Held,
         (_, false) => Outcome::Failed,
     })
+}
+
+/// Makes a run whose summary in the folder says how it stands. Also returns the edge of its trigger.
+fn run_in(
+    folder: &OutDir,
+    checkpoint: Option<Run>,
+    planned: &PlannedRun,
+) -> anyhow::Result<(Report, Option<Time>)> {
+    let PlannedRun {
+        scenario, options, ..
+    } = planned;
+    let files = files(scenario, options);
+    folder.begin(&scenario.name, &files)?;
+    match execute::run_from(checkpoint, scenario, options) {
+        Ok((mut report, triggered)) => {
+            report.summary.files = files;
+            Ok((report, triggered))
+        }
+        Err(error) => {
+            let failed = Summary {
+                scenario: scenario.name.clone(),
+                state: State::Failed,
+                files,
+                ..Summary::default()
+            };
+            // The reason why the run failed is more important than an error of writing this.
+            let _ = folder.write_summary(&failed);
+            Err(error)
+        }
+    }
+}
+
+/// The files of a run that its output names.
+struct Files {
+    page: PathBuf,
+    /// The scenario of a run with a policy, without it.
+    recorded: Option<PathBuf>,
+    /// Files of waves, with the layouts of viewers.
+    waves: Vec<(PathBuf, Beside)>,
+}
+
+impl Files {
+    /// Writes all files of a run but those that grew with it.
+    fn write(
+        folder: &OutDir,
+        planned: &PlannedRun,
+        report: &mut Report,
+        triggered: Option<Time>,
+        of_scenario: &Path,
+    ) -> anyhow::Result<Self> {
+        let mut without = None;
+        if let Some(policy) = &mut report.summary.policy {
+            let text = recorded::text(planned.scenario.written(), policy, of_scenario)?;
+            without = Some(folder.write(RECORDED, |file| file.write_all(text.as_bytes()))?);
+            policy.recorded = Some(RECORDED.into());
+        }
+        Ok(Self {
+            recorded: without,
+            waves: layouts(&planned.options, &planned.scenario, triggered)?,
+            page: folder.write_all(report)?,
+        })
+    }
+
+    /// Prints where they are.
+    fn tell(&self, streams: &mut Streams) -> std::io::Result<()> {
+        writeln!(streams.out, "  report: {}", self.page.display())?;
+        if let Some(path) = &self.recorded {
+            let path = shell::path(path);
+            writeln!(
+                streams.out,
+                "  without the policy, its changes as events: xoff run {path}"
+            )?;
+        }
+        for (waves, beside) in &self.waves {
+            let files = [waves, &beside.gtkwave, &beside.start, &beside.surfer];
+            let [waves, gtkwave, start, surfer] = files.map(|path| shell::path(path));
+            writeln!(streams.out, "  waves: gtkwave -S {start} {waves} {gtkwave}")?;
+            writeln!(
+                streams.out,
+                "      or surfer --command-file {surfer} {waves}"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Prints the summary of a run, or a list of those of a sweep.
+fn write_json(
+    arguments: &RunArgs,
+    points: &[SweepPoint],
+    streams: &mut Streams,
+) -> anyhow::Result<()> {
+    let summaries: Vec<&Summary> = points.iter().map(|point| &point.summary).collect();
+    match &summaries[..] {
+        [one] if arguments.sweep.is_empty() => serde_json::to_writer_pretty(&mut streams.out, one)?,
+        all => serde_json::to_writer_pretty(&mut streams.out, all)?,
+    }
+    Ok(writeln!(streams.out)?)
 }
 
 /// Returns the names of the files that a run may write into its folder.

@@ -70,14 +70,23 @@ fn folder_name(scenario: &str, swept: &[Setting]) -> String {
     name
 }
 
-/// Runs that are checked and not begun.
+/// A run that is checked and not begun.
+pub(super) struct PlannedRun {
+    pub scenario: Checked,
+    /// The name of its folder.
+    pub name: String,
+    /// The values of the sweep.
+    pub values: Vec<String>,
+    pub options: RunOptions,
+}
+
+/// All runs of a command line.
 pub(super) struct Planned {
     /// The scenario's name, the title of its first run, and the folder that its paths start from.
     pub name: String,
     pub title: String,
     pub folder: PathBuf,
-    /// Each with the name of its folder, and the values of the sweep.
-    pub runs: Vec<(Checked, String, Vec<String>, RunOptions)>,
+    pub runs: Vec<PlannedRun>,
 }
 
 /// Reads and checks all runs.
@@ -110,8 +119,12 @@ pub(super) fn plan(
         if title.is_empty() {
             title.clone_from(&scenario.title);
         }
-        let values = extra.into_iter().map(|setting| setting.value).collect();
-        runs.push((scenario, name, values, options));
+        runs.push(PlannedRun {
+            scenario,
+            name,
+            values: extra.into_iter().map(|setting| setting.value).collect(),
+            options,
+        });
     }
     Ok(Planned {
         name: source.name,
