@@ -1,7 +1,7 @@
 //! Judges the answers of a responder against the requests that passed the tap.
 
 use xoff_sim::time::{Duration, Time};
-use xoff_sim::wire::{AethRepr, NakCode, Opcode, SyndromeMeaning};
+use xoff_sim::wire::{AethRepr, NakCode, Opcode, RnrTimer, SyndromeMeaning};
 
 use crate::operation::{self, Operation, Place};
 use crate::packet::Packet;
@@ -132,20 +132,7 @@ impl Requests {
                 }
             }
             SyndromeMeaning::RnrNak(timer) => {
-                let wait =
-                    Duration::from_ns(u64::try_from(timer.duration().as_nanos()).unwrap_or(0));
-                // A request that an earlier NAK asked for may be on its way, and an earlier RNR NAK may be unknown.
-                let asked = (self.nak).is_some_and(|nak| nak.psn == psn && !nak.resent);
-                let wait = RnrWait {
-                    psn,
-                    from: packet.time,
-                    until: packet.time.saturating_add(wait),
-                    judged: packet.orderly && !self.unsure && !asked,
-                    resends: self.resends,
-                };
-                // One more about the same request, while it waits, need not begin the wait anew.
-                let runs = (self.rnr).filter(|rnr| rnr.psn == psn && packet.time < rnr.until);
-                self.rnr = runs.or(Some(wait));
+                self.wait_for_rnr(psn, timer, packet);
             }
             SyndromeMeaning::Nak(NakCode::PsnSequenceError) => {
                 self.sequence_nak(psn, packet.orderly, out)
@@ -162,6 +149,23 @@ impl Requests {
         self.acknowledge(through + 1, packet);
         // Out of order it may be older than the one that was missed.
         self.unsure &= !packet.orderly;
+    }
+
+    /// Notes how long a request may not be sent again.
+    fn wait_for_rnr(&mut self, psn: i64, timer: RnrTimer, packet: &Packet) {
+        let wait = Duration::from_ns(u64::try_from(timer.duration().as_nanos()).unwrap_or(0));
+        // A request that an earlier NAK asked for may be on its way, and an earlier RNR NAK may be unknown.
+        let asked = (self.nak).is_some_and(|nak| nak.psn == psn && !nak.resent);
+        let wait = RnrWait {
+            psn,
+            from: packet.time,
+            until: packet.time.saturating_add(wait),
+            judged: packet.orderly && !self.unsure && !asked,
+            resends: self.resends,
+        };
+        // One more about the same request, while it waits, need not begin the wait anew.
+        let runs = (self.rnr).filter(|rnr| rnr.psn == psn && packet.time < rnr.until);
+        self.rnr = runs.or(Some(wait));
     }
 
     /// Whether a PSN is of a READ or an atomic that was asked for again: its memory may not be there any more, although
