@@ -262,63 +262,9 @@ impl Simulation {
         let (connections, series) = scenario.connections();
         plan.check_vlans(scenario, &connections)?;
         let seed = Seed(scenario.seed);
-        let mut stations = Vec::new();
         let mut notes = scenario.notes(&connections);
-        let mut kinds = BTreeMap::new();
-        let qps = qps_in_use(&connections, &plan);
-        for entry in &scenario.hosts {
-            let own_settings = scenario.settings_of(entry);
-            let (kind_name, kind) = endpoints.of(&entry.name, &own_settings)?;
-            for (name, node, settings) in plan.hosts_of(scenario, entry) {
-                if let Some(slow) = (kind.too_slow)(settings.rate) {
-                    let note = format!("hosts.{}: {slow}", entry.name);
-                    if !notes.contains(&note) {
-                        notes.push(note);
-                    }
-                }
-                let own = seed.derive(&[1, node.0.into()]);
-                // Each clock has a random phase, so that ties between NICs favour none of them.
-                let period = (kind.period)(settings.rate);
-                let phase = Duration::from_ps(own.draws().below(period.as_ps()));
-                let clock = Clock::new(period, phase);
-                let setup = EndpointSetup {
-                    seed: own.0,
-                    max_frame: MAX_FRAME,
-                    buffer: receive_buffer(&settings),
-                    qps: qps[node.0 as usize].max(QPS),
-                    pcie: settings.pcie(),
-                    congestion: endpoints.congestion_of(&name, &settings)?,
-                    translation: settings.translation(),
-                    tcp: settings.tcp.clone(),
-                    host: HostSetup {
-                        name,
-                        address: plan.address(node),
-                        clock,
-                        rate: settings.rate,
-                        settings: plan.nic(scenario, node, &settings, &clock)?,
-                        neighbours: plan.neighbours(node).collect(),
-                    },
-                };
-                let endpoint: Box<dyn Endpoint> = match &entry.tool {
-                    None => (kind.make)(setup)?,
-                    Some(tool) => {
-                        let server = tool
-                            .server
-                            .as_ref()
-                            .map(|it| plan.address(plan.number(it)).ip);
-                        Box::new(Inside::new(
-                            own_settings.nic.clone(),
-                            &kind,
-                            setup,
-                            tool,
-                            server,
-                        )?)
-                    }
-                };
-                kinds.insert(node, kind);
-                stations.push(Station::Endpoint(Placed::new(kind_name, endpoint)));
-            }
-        }
+        let (mut stations, kinds) =
+            hosts((scenario, &plan), endpoints, &connections, seed, &mut notes)?;
         let switches = scenario.switches.iter();
         let named = |settings: &SwitchSettings| settings.names().into_iter();
         let switches = switches.flat_map(|entry| named(entry).map(move |name| (name, entry)));
@@ -988,6 +934,73 @@ impl Connecting {
 /// The most READs of a QP that its register can allow.
 const READS_IN_REGISTER: u16 = 31;
 
+/// Makes the hosts, in the order of their nodes, and says of which kind each is. What is slower than its line is noted.
+fn hosts(
+    (scenario, plan): (&Checked, &Plan),
+    endpoints: &Endpoints,
+    connections: &[Connection<'_>],
+    seed: Seed,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<Station>, BTreeMap<NodeId, Kind>), SimulationError> {
+    let mut stations = Vec::new();
+    let mut kinds = BTreeMap::new();
+    let qps = qps_in_use(connections, plan);
+    for entry in &scenario.hosts {
+        let own_settings = scenario.settings_of(entry);
+        let (kind_name, kind) = endpoints.of(&entry.name, &own_settings)?;
+        for (name, node, settings) in plan.hosts_of(scenario, entry) {
+            if let Some(slow) = (kind.too_slow)(settings.rate) {
+                let note = format!("hosts.{}: {slow}", entry.name);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+            let own = seed.derive(&[1, node.0.into()]);
+            // Each clock has a random phase, so that ties between NICs favour none of them.
+            let period = (kind.period)(settings.rate);
+            let phase = Duration::from_ps(own.draws().below(period.as_ps()));
+            let clock = Clock::new(period, phase);
+            let setup = EndpointSetup {
+                seed: own.0,
+                max_frame: MAX_FRAME,
+                buffer: receive_buffer(&settings),
+                qps: qps[node.0 as usize].max(QPS),
+                pcie: settings.pcie(),
+                congestion: endpoints.congestion_of(&name, &settings)?,
+                translation: settings.translation(),
+                tcp: settings.tcp.clone(),
+                host: HostSetup {
+                    name,
+                    address: plan.address(node),
+                    clock,
+                    rate: settings.rate,
+                    settings: plan.nic(scenario, node, &settings, &clock)?,
+                    neighbours: plan.neighbours(node).collect(),
+                },
+            };
+            let endpoint: Box<dyn Endpoint> = match &entry.tool {
+                None => (kind.make)(setup)?,
+                Some(tool) => {
+                    let server = tool
+                        .server
+                        .as_ref()
+                        .map(|it| plan.address(plan.number(it)).ip);
+                    Box::new(Inside::new(
+                        own_settings.nic.clone(),
+                        &kind,
+                        setup,
+                        tool,
+                        server,
+                    )?)
+                }
+            };
+            kinds.insert(node, kind);
+            stations.push(Station::Endpoint(Placed::new(kind_name, endpoint)));
+        }
+    }
+    Ok((stations, kinds))
+}
+
 /// The number of QPs that flows take at each node.
 fn qps_in_use(flows: &[Connection<'_>], plan: &Plan) -> Vec<usize> {
     let mut qps = vec![0; plan.names.len()];
@@ -995,6 +1008,18 @@ fn qps_in_use(flows: &[Connection<'_>], plan: &Plan) -> Vec<usize> {
         qps[plan.number(end).0 as usize] += 1;
     }
     qps
+}
+
+/// The memory of a flow, at each of its ends.
+fn region(config: &FlowConfig) -> Region {
+    Region {
+        base: config.base(),
+        length: config.region_bytes(),
+        tag: KEY_TAG,
+        pd: 0,
+        local_write: true,
+        remote_write: true,
+    }
 }
 
 /// Asks for a QP with memory at both ends of each flow, and installs the flow's applications there.
@@ -1030,14 +1055,7 @@ fn create(
             interval: settings.interval,
             working_set: settings.working_set(scenario.seed),
         };
-        let region = Region {
-            base: config.base(),
-            length: config.region_bytes(),
-            tag: KEY_TAG,
-            pd: 0,
-            local_write: true,
-            remote_write: true,
-        };
+        let region = region(&config);
         let mut settings_of_qps = qp_pair((scenario, plan), connection, ends, &mut draws);
         for (qp, end) in settings_of_qps.iter_mut().zip(ends) {
             // The RTL takes more than it has for what it has.
@@ -1089,17 +1107,18 @@ fn create(
         let host = host_of(&mut stations[ends[0].0 as usize]);
         let sender = host.senders().len();
         host.send(Sender::unconnected(config.clone(), qps[0]));
-        let receivers: [Option<usize>; 2] = std::array::from_fn(|side| {
+        let receivers = [0, 1].map(|side| {
             let host = host_of(&mut stations[ends[side].0 as usize]);
-            let place = host.receivers().len();
             let buffers = (kinds[&ends[side]].limits)().outstanding;
             let receiver = Receiver::unconnected(config.clone(), qps[side], buffers);
+            let receiver = if side == 0 {
+                receiver.returning()
+            } else {
+                receiver
+            };
+            let place = host.receivers().len();
             arrives[side].then(|| {
-                host.receive(if side == 0 {
-                    receiver.returning()
-                } else {
-                    receiver
-                });
+                host.receive(receiver);
                 place
             })
         });

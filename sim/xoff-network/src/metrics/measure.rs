@@ -117,126 +117,84 @@ pub fn names(scenario: &Checked) -> BTreeSet<Metric> {
     )
 }
 
-/// `tcp` and `translating` are the hosts that have the one or the other.
+/// `own` are the hosts with TCP, and those that translate addresses.
 fn names_of(
     plan: &Plan,
-    [tcp, translating]: [&BTreeSet<String>; 2],
+    own: [&BTreeSet<String>; 2],
     series: &[Series],
     jobs: &[Job],
 ) -> BTreeSet<Metric> {
-    let (hosts, ports) = (plan.hosts, &plan.ports);
+    let each = |names: &[Arc<str>], subject: fn(Arc<str>) -> Subject| -> Vec<Subject> {
+        names.iter().cloned().map(subject).collect()
+    };
+    let quantiles = |names: &[Arc<str>]| -> Vec<Subject> {
+        let of = |name: &Arc<str>| Quantile::ALL.map(|it| Subject::Quantile(name.clone(), it));
+        names.iter().flat_map(of).collect()
+    };
+    let classes = |names: &[Arc<str>]| -> Vec<Subject> {
+        let of = |name: &Arc<str>| {
+            std::array::from_fn::<_, 8, _>(|class| Subject::Class(name.clone(), class as u8))
+        };
+        names.iter().flat_map(of).collect()
+    };
     let nodes: Vec<Arc<str>> = plan.names.iter().map(|name| Arc::from(&**name)).collect();
+    let (hosts, switches) = nodes.split_at(plan.hosts);
+    let [tcp, translating] =
+        own.map(|names| -> Vec<Arc<str>> { names.iter().map(|name| Arc::from(&**name)).collect() });
     let named = |series: &Series| Arc::from(&*series.name);
     let flows: Vec<Arc<str>> = series.iter().map(named).collect();
     let workloads = series.iter().filter(|series| series.workload);
     let workloads: Vec<Arc<str>> = workloads.map(named).collect();
     let jobs: Vec<Arc<str>> = jobs.iter().map(|job| Arc::from(&*job.name)).collect();
     let [switch_reasons, host_reasons] = [false, true].map(reasons);
+    let subjects = |scope| match scope {
+        Scope::Network => vec![Subject::Network],
+        Scope::Flow => each(&flows, Subject::Flow),
+        Scope::Workload => each(&workloads, Subject::Flow),
+        Scope::Job => each(&jobs, Subject::Flow),
+        Scope::Quantile => quantiles(&flows),
+        Scope::WorkloadQuantile => quantiles(&workloads),
+        Scope::JobQuantile => quantiles(&jobs),
+        Scope::TcpHost => each(&tcp, Subject::Node),
+        Scope::TranslatingHost => each(&translating, Subject::Node),
+        Scope::TranslatingClass => classes(&translating),
+        Scope::Host => each(hosts, Subject::Node),
+        Scope::Switch => each(switches, Subject::Node),
+        Scope::Node => each(&nodes, Subject::Node),
+        Scope::Class => classes(&nodes),
+        Scope::SwitchClass => classes(switches),
+        Scope::SwitchClassQuantile => (switches.iter())
+            .flat_map(|node| (0..8).map(move |class| (node, class)))
+            .flat_map(|(node, class)| {
+                Quantile::ALL.map(|it| Subject::ClassQuantile(node.clone(), class, it))
+            })
+            .collect(),
+        Scope::Port => (nodes.iter().zip(&plan.ports))
+            .flat_map(|(node, ports)| (0..*ports).map(|port| Subject::Port(node.clone(), port)))
+            .collect(),
+        Scope::Tier => {
+            let group = |node: NodeId| plan.groups[node.0 as usize].as_deref();
+            (plan.cables.iter())
+                .filter_map(|[(a, _), (b, _)]| Some((group(*a)?, group(*b)?)))
+                .flat_map(|(a, b)| [(a, b), (b, a)])
+                .map(|(from, to)| Subject::Tier(from.into(), to.into()))
+                .collect()
+        }
+        Scope::Reason => {
+            let of_hosts = hosts.iter().map(|host| (host, &host_reasons));
+            let of_switches = switches.iter().map(|switch| (switch, &switch_reasons));
+            (of_hosts.chain(of_switches))
+                .flat_map(|(node, reasons)| {
+                    (reasons.iter()).map(|reason| Subject::Reason(node.clone(), reason.clone()))
+                })
+                .collect()
+        }
+    };
     let mut names = BTreeSet::new();
     for &quantity in Quantity::ALL {
-        let mut add = |subject| names.insert(Metric { quantity, subject });
-        match quantity.scope() {
-            Scope::Network => {
-                add(Subject::Network);
-            }
-            Scope::Flow => flows.iter().for_each(|flow| {
-                add(Subject::Flow(flow.clone()));
-            }),
-            Scope::Workload => workloads.iter().for_each(|flow| {
-                add(Subject::Flow(flow.clone()));
-            }),
-            Scope::Job => jobs.iter().for_each(|job| {
-                add(Subject::Flow(job.clone()));
-            }),
-            Scope::Quantile | Scope::WorkloadQuantile | Scope::JobQuantile => {
-                let flows = match quantity.scope() {
-                    Scope::Quantile => &flows,
-                    Scope::JobQuantile => &jobs,
-                    _ => &workloads,
-                };
-                for flow in flows {
-                    for quantile in Quantile::ALL {
-                        add(Subject::Quantile(flow.clone(), quantile));
-                    }
-                }
-            }
-            Scope::TcpHost => tcp.iter().for_each(|host| {
-                add(Subject::Node(Arc::from(&**host)));
-            }),
-            Scope::TranslatingHost => translating.iter().for_each(|host| {
-                add(Subject::Node(Arc::from(&**host)));
-            }),
-            Scope::TranslatingClass => {
-                for host in translating {
-                    let host = Arc::from(&**host);
-                    for class in 0..8 {
-                        add(Subject::Class(Arc::clone(&host), class));
-                    }
-                }
-            }
-            Scope::Host | Scope::Switch | Scope::Node => {
-                let nodes = match quantity.scope() {
-                    Scope::Host => &nodes[..hosts],
-                    Scope::Switch => &nodes[hosts..],
-                    _ => &nodes[..],
-                };
-                for node in nodes {
-                    add(Subject::Node(node.clone()));
-                }
-            }
-            Scope::Class | Scope::SwitchClass => {
-                let first = match quantity.scope() {
-                    Scope::SwitchClass => hosts,
-                    _ => 0,
-                };
-                for node in &nodes[first..] {
-                    for class in 0..8 {
-                        add(Subject::Class(node.clone(), class));
-                    }
-                }
-            }
-            Scope::SwitchClassQuantile => {
-                for node in &nodes[hosts..] {
-                    for class in 0..8 {
-                        for quantile in Quantile::ALL {
-                            add(Subject::ClassQuantile(node.clone(), class, quantile));
-                        }
-                    }
-                }
-            }
-            Scope::Port => {
-                for (node, ports) in nodes.iter().zip(ports) {
-                    for port in 0..*ports {
-                        add(Subject::Port(node.clone(), port));
-                    }
-                }
-            }
-            Scope::Tier => {
-                for [(from, _), (to, _)] in &plan.cables {
-                    for (from, to) in [(from, to), (to, from)] {
-                        let group = |node: &NodeId| plan.groups[node.0 as usize].as_deref();
-                        if let (Some(from), Some(to)) = (group(from), group(to)) {
-                            add(Subject::Tier(from.into(), to.into()));
-                        }
-                    }
-                }
-            }
-            Scope::Reason => {
-                for (place, node) in nodes.iter().enumerate() {
-                    let reasons = if place < hosts {
-                        &host_reasons
-                    } else {
-                        &switch_reasons
-                    };
-                    for reason in reasons {
-                        add(Subject::Reason(node.clone(), reason.clone()));
-                    }
-                }
-            }
-        }
-        if quantity.has_total() {
-            add(Subject::Total);
-        }
+        let total = quantity.has_total().then_some(Subject::Total);
+        let subjects = subjects(quantity.scope()).into_iter().chain(total);
+        names.extend(subjects.map(|subject| Metric { quantity, subject }));
     }
     names
 }

@@ -735,6 +735,14 @@ impl Scenario {
         found.extend(working_set);
         found.extend(mixed);
         found.extend(Self::check_few_timeout(flow));
+        found.extend(self.check_listed(flow));
+        found
+    }
+
+    /// Checks the keys that say what a workload sends: a file, or a distribution of sizes with its load.
+    fn check_listed(&self, flow: &FlowSettings) -> Vec<Issue> {
+        let mut found = Vec::new();
+        let place = |key: &str| format!("flows.{}.{key}", flow.name);
         let mut wrong = |key: &str, problem: String| found.push(issue(place(key), problem));
         match (&flow.ns3, &flow.sizes) {
             (Some(_), Some(_)) => {
