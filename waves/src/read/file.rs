@@ -11,7 +11,7 @@ use std::sync::Once;
 
 use thiserror::Error;
 use wellen::simple::{self, Waveform};
-use wellen::{LoadOptions, Signal as Changes, SignalRef, VarType, WellenError};
+use wellen::{Hierarchy, LoadOptions, Signal as Changes, SignalRef, Var, VarType, WellenError};
 
 use super::overheard::overheard;
 use super::part::{Part, of_bits, steps};
@@ -135,6 +135,32 @@ pub struct Waves {
     fs_per_tick: u64,
 }
 
+/// A signal of the file.
+fn signal(var: &Var, hierarchy: &Hierarchy) -> Signal {
+    let names = var.enum_type(hierarchy).map(|(_, names)| {
+        let name = |(value, name): (&str, &str)| (value.to_owned(), name.to_owned());
+        names.into_iter().map(name).collect()
+    });
+    let signed = matches!(
+        var.var_type(),
+        VarType::Integer | VarType::Int | VarType::ShortInt | VarType::LongInt | VarType::Byte
+    );
+    Signal {
+        // The reader makes a scope of an array. In the source, and for GTKWave, an element is `words[3]`.
+        name: var.full_name(hierarchy).replace(".[", "["),
+        kind: match (var.length(hierarchy), names) {
+            _ if var.is_real(hierarchy) => Kind::Real,
+            _ if var.var_type() == VarType::Event => Kind::Event,
+            (None, _) => Kind::Text,
+            (Some(_), Some(names)) => Kind::Enum(names),
+            (Some(bits), None) => Kind::Bits { bits, signed },
+        },
+        lsb: var.index().map_or(0, |index| index.lsb()),
+        id: var.signal_ref(),
+        part: None,
+    }
+}
+
 impl Waves {
     /// Opens an FST or VCD file and reads its list of signals.
     ///
@@ -214,34 +240,9 @@ impl Waves {
         let fs_per_tick = u64::from(factor) * 10_u64.pow(power);
         let mut vars: Vec<_> = hierarchy.all_vars().collect();
         vars.sort_by_key(|var| var.index());
-        let signals = vars.into_iter().map(|var| &hierarchy[var]).map(|var| {
-            let names = var.enum_type(hierarchy).map(|(_, names)| {
-                let name = |(value, name): (&str, &str)| (value.to_owned(), name.to_owned());
-                names.into_iter().map(name).collect()
-            });
-            let signed = matches!(
-                var.var_type(),
-                VarType::Integer
-                    | VarType::Int
-                    | VarType::ShortInt
-                    | VarType::LongInt
-                    | VarType::Byte
-            );
-            Signal {
-                // The reader makes a scope of an array. In the source, and for GTKWave, an element is `words[3]`.
-                name: var.full_name(hierarchy).replace(".[", "["),
-                kind: match (var.length(hierarchy), names) {
-                    _ if var.is_real(hierarchy) => Kind::Real,
-                    _ if var.var_type() == VarType::Event => Kind::Event,
-                    (None, _) => Kind::Text,
-                    (Some(_), Some(names)) => Kind::Enum(names),
-                    (Some(bits), None) => Kind::Bits { bits, signed },
-                },
-                lsb: var.index().map_or(0, |index| index.lsb()),
-                id: var.signal_ref(),
-                part: None,
-            }
-        });
+        let signals = vars
+            .into_iter()
+            .map(|var| signal(&hierarchy[var], hierarchy));
         let signals: Vec<Signal> = signals.collect();
         let events = signals.iter().filter(|signal| signal.kind == Kind::Event);
         let events = events.map(|signal| signal.id).collect();

@@ -254,6 +254,30 @@ fn largest<'a>(
     some
 }
 
+/// How many cables the wires between groups have. Of a group with many bundles of the same number, it is said once.
+/// `alone` says which groups are single nodes.
+fn cable_counts(
+    wires: &BTreeMap<(usize, usize), Wire<'_>>,
+    alone: impl Fn(usize) -> bool,
+) -> Vec<((usize, usize), String)> {
+    let mut alike = BTreeMap::<_, Vec<(usize, usize)>>::new();
+    for (&(a, b), wire) in wires {
+        let group = if alone(a) { b } else { a };
+        if a != b && !alone(group) {
+            let same = (group, wire.cables.len());
+            alike.entry(same).or_default().push((a, b));
+        }
+    }
+    let said = |((_, cables), bundles): ((usize, usize), Vec<(usize, usize)>)| {
+        if bundles.len() > MOST_ALIKE {
+            return vec![(bundles[bundles.len() / 2], format!("{cables} × each"))];
+        }
+        let each = |ends| (ends, format!("{cables} ×"));
+        bundles.into_iter().map(each).collect()
+    };
+    alike.into_iter().flat_map(said).collect()
+}
+
 /// Renders the picture, at most `room` pixels wide, of a run of `duration_ns`. Returns `None` without nodes.
 ///
 /// A wire of stopped links has the numbers of their rows in `data-rows`, for the script that shows a moment.
@@ -323,30 +347,8 @@ pub fn svg(
     for (ends, count) in largest(&wires, |wire| wire.lost) {
         put(" lost", ends, 0.68, number("✕", count));
     }
-    let of_group = |(a, b): (usize, usize), wire: &Wire<'_>| {
-        let group = if alone(a) { b } else { a };
-        (a != b && !alone(group)).then_some((group, wire.cables.len()))
-    };
-    // Of a group with many bundles of the same number, the number is said once.
-    let mut alike = BTreeMap::<_, Vec<(usize, usize)>>::new();
-    for (ends, wire) in &wires {
-        if let Some(same) = of_group(*ends, wire) {
-            alike.entry(same).or_default().push(*ends);
-        }
-    }
-    for ((_, cables), bundles) in alike {
-        if bundles.len() > MOST_ALIKE {
-            put(
-                "",
-                bundles[bundles.len() / 2],
-                0.5,
-                format!("{cables} × each"),
-            );
-        } else {
-            for ends in bundles {
-                put("", ends, 0.5, format!("{cables} ×"));
-            }
-        }
+    for (ends, text) in cable_counts(&wires, alone) {
+        put("", ends, 0.5, text);
     }
     for (ends, count) in largest(&wires, |wire| wire.marks) {
         put(" marked", ends, 0.32, number("◆", count));

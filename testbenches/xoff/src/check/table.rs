@@ -1,11 +1,11 @@
 //! Human-readable table of `xoff check`.
 
 use std::collections::BTreeSet;
-use std::io;
+use std::io::{self, Write};
 
 use xoff_monitor::{Report, Rule};
 
-use crate::terminal::{Ink, Streams};
+use crate::terminal::{Ink, Paint, Streams};
 
 /// Maximum number of frames named in the row of a rule.
 const NAMED: usize = 8;
@@ -22,39 +22,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let paint = streams.paint;
     let out = &mut streams.out;
-    let head = format!("{:<18} {:>8} {:>8}  frames", "rule", "checked", "broken");
-    writeln!(out, "{}", paint.paint(Ink::Heading, head))?;
-    let mut left_out = 0;
-    for (rule, tally) in report.rules.iter() {
-        if tally.checked == 0 && !all {
-            left_out += 1;
-            continue;
-        }
-        let mut frames: Vec<u64> = (report
-            .violations
-            .iter()
-            .filter(|it| it.rule == rule)
-            .map(|it| it.frame))
-        .collect();
-        frames.dedup();
-        let mut named: Vec<_> = frames.iter().take(NAMED).map(ToString::to_string).collect();
-        if frames.len() > NAMED {
-            named.push("…".into());
-        }
-        let row = format!(
-            "{rule:<18} {:>8} {:>8}  {}",
-            tally.checked,
-            tally.violations,
-            named.join(" ")
-        );
-        let ink = match (tally.checked, tally.violations) {
-            (0, _) => Ink::Dim,
-            (_, 0) => Ink::Plain,
-            _ if by_design.contains(&rule) => Ink::Warning,
-            _ => Ink::Bad,
-        };
-        writeln!(out, "{}", paint.paint(ink, row.trim_end()))?;
-    }
+    let left_out = write_rules(report, by_design, all, out, paint)?;
     let meant = super::known(report, by_design);
     let violations = report.violation_count() - meant;
     if violations > 0 {
@@ -130,4 +98,48 @@ pub(super) fn write(
             rules => format!("; {rules} rules found nothing to judge (--verbose)"),
         }
     )
+}
+
+/// Writes the rows of rules. Returns how many were left out.
+fn write_rules(
+    report: &Report,
+    by_design: &BTreeSet<Rule>,
+    all: bool,
+    out: &mut dyn Write,
+    paint: Paint,
+) -> io::Result<usize> {
+    let head = format!("{:<18} {:>8} {:>8}  frames", "rule", "checked", "broken");
+    writeln!(out, "{}", paint.paint(Ink::Heading, head))?;
+    let mut left_out = 0;
+    for (rule, tally) in report.rules.iter() {
+        if tally.checked == 0 && !all {
+            left_out += 1;
+            continue;
+        }
+        let mut frames: Vec<u64> = (report
+            .violations
+            .iter()
+            .filter(|it| it.rule == rule)
+            .map(|it| it.frame))
+        .collect();
+        frames.dedup();
+        let mut named: Vec<_> = frames.iter().take(NAMED).map(ToString::to_string).collect();
+        if frames.len() > NAMED {
+            named.push("…".into());
+        }
+        let row = format!(
+            "{rule:<18} {:>8} {:>8}  {}",
+            tally.checked,
+            tally.violations,
+            named.join(" ")
+        );
+        let ink = match (tally.checked, tally.violations) {
+            (0, _) => Ink::Dim,
+            (_, 0) => Ink::Plain,
+            _ if by_design.contains(&rule) => Ink::Warning,
+            _ => Ink::Bad,
+        };
+        writeln!(out, "{}", paint.paint(ink, row.trim_end()))?;
+    }
+    Ok(left_out)
 }

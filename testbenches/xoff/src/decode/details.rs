@@ -105,6 +105,54 @@ fn of_frame(frame: &ParsedFrame, other: Option<String>) -> Vec<Piece> {
     {
         say(Ink::Data, format!("{bytes} B"));
     }
+    pieces.extend(of_extensions(frame));
+    let mut say = |ink: Ink, text: String| pieces.push((ink, text));
+    if let Some(control) = frame.control {
+        match control.opcode {
+            CONTROL_PFC => {
+                let classes = (0..8).filter(|class| control.class_enable >> class & 1 != 0);
+                let text: Vec<String> = classes
+                    .map(|class| format!("class {class} {}", quanta(control.timers[class])))
+                    .collect();
+                say(
+                    Ink::Warning,
+                    if text.is_empty() {
+                        "no class".into()
+                    } else {
+                        text.join(", ")
+                    },
+                );
+            }
+            CONTROL_PAUSE => say(Ink::Warning, quanta(control.timers[0])),
+            opcode => say(Ink::Dim, format!("MAC control opcode {opcode:#06x}")),
+        }
+    }
+    if let Some(bth) = frame.bth
+        && bth.pkey != DEFAULT_PKEY
+    {
+        say(Ink::Plain, format!("pkey {:#06x}", bth.pkey));
+    }
+    for tag in frame.eth.iter().flat_map(|eth| &eth.tags) {
+        say(Ink::Dim, format!("vlan {} pcp {}", tag.vid, tag.pcp));
+    }
+    if let Some(ip) = frame.ip {
+        if ip.traffic_class >> 2 != 0 {
+            say(Ink::Dim, format!("dscp {}", ip.traffic_class >> 2));
+        }
+        match ip.traffic_class & 3 {
+            0 => {}
+            1 => say(Ink::Dim, "ECT(1)".into()),
+            2 => say(Ink::Dim, "ECT(0)".into()),
+            _ => say(Ink::Warning, "CE".into()),
+        }
+    }
+    pieces
+}
+
+/// Returns what is in the headers behind the BTH, and in a message of the communication manager.
+fn of_extensions(frame: &ParsedFrame) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut say = |ink: Ink, text: String| pieces.push((ink, text));
     let ext = frame.ext.unwrap_or_default();
     if let Some(reth) = ext.reth {
         say(
@@ -173,45 +221,6 @@ fn of_frame(frame: &ParsedFrame, other: Option<String>) -> Vec<Piece> {
             Ink::Plain,
             format!("from QP {:#x} qkey {:#x}", deth.src_qp.get(), deth.qkey),
         );
-    }
-    if let Some(control) = frame.control {
-        match control.opcode {
-            CONTROL_PFC => {
-                let classes = (0..8).filter(|class| control.class_enable >> class & 1 != 0);
-                let text: Vec<String> = classes
-                    .map(|class| format!("class {class} {}", quanta(control.timers[class])))
-                    .collect();
-                say(
-                    Ink::Warning,
-                    if text.is_empty() {
-                        "no class".into()
-                    } else {
-                        text.join(", ")
-                    },
-                );
-            }
-            CONTROL_PAUSE => say(Ink::Warning, quanta(control.timers[0])),
-            opcode => say(Ink::Dim, format!("MAC control opcode {opcode:#06x}")),
-        }
-    }
-    if let Some(bth) = frame.bth
-        && bth.pkey != DEFAULT_PKEY
-    {
-        say(Ink::Plain, format!("pkey {:#06x}", bth.pkey));
-    }
-    for tag in frame.eth.iter().flat_map(|eth| &eth.tags) {
-        say(Ink::Dim, format!("vlan {} pcp {}", tag.vid, tag.pcp));
-    }
-    if let Some(ip) = frame.ip {
-        if ip.traffic_class >> 2 != 0 {
-            say(Ink::Dim, format!("dscp {}", ip.traffic_class >> 2));
-        }
-        match ip.traffic_class & 3 {
-            0 => {}
-            1 => say(Ink::Dim, "ECT(1)".into()),
-            2 => say(Ink::Dim, "ECT(0)".into()),
-            _ => say(Ink::Warning, "CE".into()),
-        }
     }
     pieces
 }

@@ -102,50 +102,7 @@ impl Summary {
             writeln!(out, "{}", paint.paint(Ink::Dim, text))?;
         }
 
-        section(out, paint, "verdict")?;
-        for (class, count) in tally.classes() {
-            let ink = match class {
-                Class::Judged(Verdict::RoceV2) => Ink::Good,
-                class => class_ink(class),
-            };
-            let parts = tally.parts(class).into_iter();
-            let parts = parts.map(|(part, count)| (format!("  {part}"), count));
-            for (name, count) in std::iter::once((class.to_string(), count)).chain(parts) {
-                let bar = bar(count, tally.frames, bar_cells);
-                line(out, paint, ink, &name, count, None, &bar)?;
-            }
-        }
-        for (name, count) in tally.tunnels() {
-            let bar = bar(count, tally.frames, bar_cells);
-            line(
-                out,
-                paint,
-                Ink::Dim,
-                &format!("in {name}"),
-                count,
-                None,
-                &bar,
-            )?;
-        }
-        let judged = tally.icrc_ok + tally.icrc_bad;
-        for (name, ink, count) in [
-            ("ICRC ok", Ink::Good, tally.icrc_ok),
-            ("ICRC BAD", Ink::Bad, tally.icrc_bad),
-        ] {
-            // A line is shown also when no ICRC was wrong.
-            if judged > 0 {
-                line(
-                    out,
-                    paint,
-                    ink,
-                    name,
-                    count,
-                    None,
-                    &bar(count, tally.frames, bar_cells),
-                )?;
-            }
-        }
-
+        draw_verdicts(out, paint, tally, bar_cells)?;
         if !self.operations.is_empty() {
             section(out, paint, "operation")?;
             let most = self
@@ -230,6 +187,59 @@ impl Summary {
         mark("NAKs", '×', Ink::Bad, |column| column.naks)?;
         mark("CNP, pause", '!', Ink::Warning, |column| column.slowed)
     }
+}
+
+/// What the parser says of the frames, in which tunnels they are, and whether ICRCs are right.
+fn draw_verdicts(
+    out: &mut dyn Write,
+    paint: Paint,
+    tally: &Tally,
+    bar_cells: usize,
+) -> io::Result<()> {
+    section(out, paint, "verdict")?;
+    for (class, count) in tally.classes() {
+        let ink = match class {
+            Class::Judged(Verdict::RoceV2) => Ink::Good,
+            class => class_ink(class),
+        };
+        let parts = tally.parts(class).into_iter();
+        let parts = parts.map(|(part, count)| (format!("  {part}"), count));
+        for (name, count) in std::iter::once((class.to_string(), count)).chain(parts) {
+            let bar = bar(count, tally.frames, bar_cells);
+            line(out, paint, ink, &name, count, None, &bar)?;
+        }
+    }
+    for (name, count) in tally.tunnels() {
+        let bar = bar(count, tally.frames, bar_cells);
+        line(
+            out,
+            paint,
+            Ink::Dim,
+            &format!("in {name}"),
+            count,
+            None,
+            &bar,
+        )?;
+    }
+    let judged = tally.icrc_ok + tally.icrc_bad;
+    for (name, ink, count) in [
+        ("ICRC ok", Ink::Good, tally.icrc_ok),
+        ("ICRC BAD", Ink::Bad, tally.icrc_bad),
+    ] {
+        // A line is shown also when no ICRC was wrong.
+        if judged > 0 {
+            line(
+                out,
+                paint,
+                ink,
+                name,
+                count,
+                None,
+                &bar(count, tally.frames, bar_cells),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 fn section(out: &mut dyn Write, paint: Paint, name: &str) -> io::Result<()> {

@@ -143,6 +143,35 @@ fn read<T>(
     Ok((path, read))
 }
 
+/// DCQCN, or none.
+fn congestion_control(draft: &mut Draft, line: &Line) {
+    let mode = line.values.first().map(String::as_str);
+    draft.set("host.dcqcn.on", mode == Some("1"));
+    if !matches!(mode, Some("0" | "1")) {
+        let name = CONTROLS.iter().find(|(known, _)| Some(*known) == mode);
+        let name = name.map_or("congestion control of its own", |(_, name)| name);
+        let why = format!(
+            "{name} is not built in: none is on; docs/own-congestion.md says how to add it"
+        );
+        draft.notes.push(line.note(&why));
+    }
+}
+
+/// The path MTU that is nearest to the payload of a packet.
+fn payload(draft: &mut Draft, line: &Line) -> Result<(), String> {
+    let bytes = number(line)?;
+    let nearest = MTUS
+        .into_iter()
+        .min_by_key(|mtu| (f64::from(*mtu) - bytes).abs() as u64);
+    let mtu = nearest.unwrap_or(1024);
+    draft.flow("mtu", i64::from(mtu));
+    if f64::from(mtu) != bytes {
+        let why = format!("no path MTU of InfiniBand; the nearest, {mtu}, is taken");
+        draft.notes.push(line.note(&why));
+    }
+    Ok(())
+}
+
 fn taken(draft: &mut Draft, line: &Line, config: &Path) -> Result<(), String> {
     let not_taken = |draft: &mut Draft, why: &str| draft.notes.push(line.note(why));
     let micros = |line: &Line| number(line).map(|value| Value::from(format!("{value} us")));
@@ -151,19 +180,7 @@ fn taken(draft: &mut Draft, line: &Line, config: &Path) -> Result<(), String> {
         "FLOW_FILE" => draft.flows = Some(read(line, config, FlowList::parse)?),
         "SIMULATOR_STOP_TIME" => draft.stop = Some(number(line)?),
         "ENABLE_QCN" => draft.marks = switch(line)?,
-        "CC_MODE" => match line.values.first().map(String::as_str) {
-            Some("1") => draft.set("host.dcqcn.on", true),
-            Some("0") => draft.set("host.dcqcn.on", false),
-            mode => {
-                draft.set("host.dcqcn.on", false);
-                let name = CONTROLS.iter().find(|(known, _)| Some(*known) == mode);
-                let name = name.map_or("congestion control of its own", |(_, name)| name);
-                let why = format!(
-                    "{name} is not built in: none is on; docs/own-congestion.md says how to add it"
-                );
-                not_taken(draft, &why);
-            }
-        },
+        "CC_MODE" => congestion_control(draft, line),
         "ALPHA_RESUME_INTERVAL" => draft.set("host.dcqcn.alpha_timer", micros(line)?),
         "RP_TIMER" => draft.set("host.dcqcn.rate_timer", micros(line)?),
         "EWMA_GAIN" => draft.set("host.dcqcn.g", number(line)?),
@@ -196,20 +213,7 @@ fn taken(draft: &mut Draft, line: &Line, config: &Path) -> Result<(), String> {
                 );
             }
         }
-        "PACKET_PAYLOAD_SIZE" => {
-            let bytes = number(line)?;
-            let nearest = MTUS
-                .into_iter()
-                .min_by_key(|mtu| (f64::from(*mtu) - bytes).abs() as u64);
-            let mtu = nearest.unwrap_or(1024);
-            draft.flow("mtu", i64::from(mtu));
-            if f64::from(mtu) != bytes {
-                not_taken(
-                    draft,
-                    &format!("no path MTU of InfiniBand; the nearest, {mtu}, is taken"),
-                );
-            }
-        }
+        "PACKET_PAYLOAD_SIZE" => payload(draft, line)?,
         "L2_ACK_INTERVAL" => draft.ack_bytes = Some(number(line)?),
         "L2_BACK_TO_ZERO" => {
             if switch(line)? {

@@ -226,11 +226,19 @@ fn findings(out: &mut dyn Write, paint: &Paint, findings: &[Finding]) -> io::Res
     Ok(())
 }
 
-/// Prints goodput and latency of flows, and what went wrong, in a few lines.
-fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
-    let value = |metric: Metric| summary.metrics.get(&metric.to_string()).copied();
-    let shown =
-        |name: &str, value: Option<f64>| value.map_or("–".into(), |x| metric_text(name, x));
+/// What was measured, if it was.
+fn value(summary: &Summary, metric: Metric) -> Option<f64> {
+    summary.metrics.get(&metric.to_string()).copied()
+}
+
+/// A value with the unit that its name says.
+fn shown(name: &str, value: Option<f64>) -> String {
+    value.map_or("–".into(), |value| metric_text(name, value))
+}
+
+/// A row a flow, or the distribution of many: goodput, messages and their latency.
+fn flow_rows(summary: &Summary) -> Vec<[String; 5]> {
+    let value = |metric| value(summary, metric);
     let rate = |gbps: Option<f64>| shown("_bps", gbps.map(|gbps| gbps * 1e9));
     let flows: Vec<(&str, [Option<f64>; 4])> = (summary.metrics.keys())
         .filter_map(|name| {
@@ -278,7 +286,13 @@ fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
         let total = [Quantity::GoodputGbps, Quantity::Messages].map(|of| value(Metric::total(of)));
         rows.push(row("in all", [total[0], total[1], None, None]));
     }
-    table(out, &rows)?;
+    rows
+}
+
+/// Prints goodput and latency of flows, and what went wrong, in a few lines.
+fn figures(out: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    let value = |metric| value(summary, metric);
+    table(out, &flow_rows(summary))?;
     for name in summary.metrics.keys() {
         let Some(workload) = name.strip_prefix("flows_unfinished.") else {
             continue;
