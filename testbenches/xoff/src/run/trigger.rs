@@ -249,7 +249,7 @@ impl Trigger {
                     let run = restore(kept, endpoints).map_err(anyhow::Error::msg)?;
                     return Ok((run, Some(edge)));
                 }
-                std::fs::remove_file(&path)?;
+                std::fs::remove_file(&path).with_context(|| path.display().to_string())?;
             }
         }
         Ok((run, None))
