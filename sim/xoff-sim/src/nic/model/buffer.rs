@@ -93,6 +93,18 @@ pub(super) struct Job {
 }
 
 impl Job {
+    /// Nothing yet of a QP, behind a step in cycle `now`.
+    pub(super) fn after(now: u64, qp: u16) -> Self {
+        Self {
+            from: now + latency::WRITE,
+            qp,
+            write: None,
+            completion: None,
+            asked: None,
+            room: None,
+        }
+    }
+
     /// Whether it completes a work request.
     fn completes_work(&self) -> bool {
         (self.completion.as_ref()).is_some_and(|completion| !completion.receive)

@@ -208,10 +208,19 @@ fn half(frame: &[u8], at: usize) -> Option<u16> {
     bytes(frame, at).map(u16::from_be_bytes)
 }
 
-/// Classifies SENDs, WRITEs, ACKs and READ responses in complete UDP datagrams without IPv4 options or fragments.
-/// `None` for anything else, or if something is wrong.
-fn usual(whole: &FrameBytes) -> Option<Classified> {
-    let frame = whole.headers();
+/// What is in front of an IP header.
+struct UsualLink {
+    /// Where the header begins.
+    ip_at: usize,
+    ipv6: bool,
+    /// The priority of the outermost tag.
+    pcp: Option<u8>,
+    tags: [u16; 2],
+}
+
+/// Reads what is in front of the IP header. `None` for another protocol.
+#[inline]
+fn usual_link(frame: &[u8]) -> Option<UsualLink> {
     let mut at = EthernetRepr::LEN;
     let mut ether_type = EtherType(half(frame, at - 2)?);
     let mut pcp = None;
@@ -229,35 +238,68 @@ fn usual(whole: &FrameBytes) -> Option<Classified> {
         EtherType::IPV6 => true,
         _ => return None,
     };
+    Some(UsualLink {
+        ip_at: at,
+        ipv6,
+        pcp,
+        tags,
+    })
+}
+
+/// What an IP header without options says.
+struct UsualIp {
+    /// Bytes of the packet with this header.
+    announced: usize,
+    protocol: u8,
+    traffic_class: u8,
+    src: u128,
+    dst: u128,
+}
+
+/// Reads an IP header. `None` for options, fragments, a wrong version and a wrong checksum.
+#[inline]
+fn usual_ip(ip: &[u8], ipv6: bool) -> Option<UsualIp> {
+    if ipv6 {
+        return (ip[0] >> 4 == 6).then_some(UsualIp {
+            announced: ip.len() + usize::from(half(ip, 4)?),
+            protocol: ip[6],
+            traffic_class: ip[0] << 4 | ip[1] >> 4,
+            src: u128::from_be_bytes(bytes(ip, 8)?),
+            dst: u128::from_be_bytes(bytes(ip, 24)?),
+        });
+    }
+    // Is a fragment (MF or an offset); the reserved bit and DF do not matter.
+    if ip[0] != 0x45 || half(ip, 6)? & 0x3FFF != 0 || sum(ip) != 0xFFFF {
+        return None;
+    }
+    let [src, dst] = [12, 16].map(|at| bytes(ip, at).map(u32::from_be_bytes));
+    Some(UsualIp {
+        announced: usize::from(half(ip, 2)?),
+        protocol: ip[9],
+        traffic_class: ip[1],
+        src: src?.into(),
+        dst: dst?.into(),
+    })
+}
+
+/// Classifies SENDs, WRITEs, ACKs and READ responses in complete UDP datagrams without IPv4 options or fragments.
+/// `None` for anything else, or if something is wrong.
+fn usual(whole: &FrameBytes) -> Option<Classified> {
+    let frame = whole.headers();
+    let UsualLink {
+        ip_at: at,
+        ipv6,
+        pcp,
+        tags,
+    } = usual_link(frame)?;
     let ip_bytes = if ipv6 { Ipv6Repr::LEN } else { Ipv4Repr::LEN };
-    let ip = frame.get(at..at + ip_bytes)?;
-    let (announced, protocol, traffic_class, src, dst) = if ipv6 {
-        if ip[0] >> 4 != 6 {
-            return None;
-        }
-        let announced = ip_bytes + usize::from(half(ip, 4)?);
-        let traffic_class = ip[0] << 4 | ip[1] >> 4;
-        (
-            announced,
-            ip[6],
-            traffic_class,
-            u128::from_be_bytes(bytes(ip, 8)?),
-            u128::from_be_bytes(bytes(ip, 24)?),
-        )
-    } else {
-        // Is a fragment (MF or an offset); the reserved bit and DF do not matter.
-        if ip[0] != 0x45 || half(ip, 6)? & 0x3FFF != 0 || sum(ip) != 0xFFFF {
-            return None;
-        }
-        let [src, dst] = [12, 16].map(|at| bytes(ip, at).map(u32::from_be_bytes));
-        (
-            usize::from(half(ip, 2)?),
-            ip[9],
-            ip[1],
-            src?.into(),
-            dst?.into(),
-        )
-    };
+    let UsualIp {
+        announced,
+        protocol,
+        traffic_class,
+        src,
+        dst,
+    } = usual_ip(frame.get(at..at + ip_bytes)?, ipv6)?;
     // What is not written of the packet is payload, pad and ICRC.
     let end = at
         .checked_add(announced)

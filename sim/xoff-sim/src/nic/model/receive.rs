@@ -316,25 +316,17 @@ impl ModelNic {
         place: Option<Place>,
         completions: Vec<Completion>,
     ) {
-        let job = Job {
-            from: now + latency::WRITE,
-            qp,
-            write: None,
-            completion: None,
-            asked: None,
-            room: None,
-        };
         if let Some(Waiting { payload, room, .. }) = waited {
             self.buffer.push(Job {
                 write: place.map(|place| Write::Whole(place.va, payload)),
                 room: Some(room),
-                ..job.clone()
+                ..Job::after(now, qp)
             });
         }
         for completion in completions {
             self.buffer.push(Job {
                 completion: Some(completion),
-                ..job.clone()
+                ..Job::after(now, qp)
             });
         }
     }
@@ -380,12 +372,9 @@ impl ModelNic {
         let answered = &mut responses.answered[index];
         let (step, accepted) = self.responder.qps[index].ask(arrival, asked, answered, allowed);
         self.buffer.push(Job {
-            from: now + latency::WRITE,
-            qp,
-            write: None,
-            completion: None,
             asked: accepted,
             room: Some(room),
+            ..Job::after(now, qp)
         });
         self.note(step.note, &ResponderEvent::Packet(*arrival));
         if step.walk {
@@ -438,18 +427,13 @@ impl ModelNic {
         } = self;
         let index = usize::from(qp);
         let gone = translation.as_ref().is_some_and(|it| it.gone);
-        let from = now + latency::WRITE;
         let mut spoilt = qps[index].as_ref().is_some_and(|qp| qp.spoilt);
         let mut unwritable = None;
         let mut response = None;
         let mut step_note = ResponderNote::None;
         let mut job = Job {
-            from,
-            qp,
-            write: None,
-            completion: None,
-            asked: None,
             room: request.as_ref().map(|request| request.room),
+            ..Job::after(now, qp)
         };
         let mut whole = false;
         let mut flushed = Vec::new();
@@ -517,12 +501,8 @@ impl ModelNic {
         }
         for completion in flushed {
             buffer.push(Job {
-                from,
-                qp,
-                write: None,
                 completion: Some(completion),
-                asked: None,
-                room: None,
+                ..Job::after(now, qp)
             });
         }
         self.note(step_note, &event);
@@ -535,19 +515,23 @@ impl ModelNic {
         ) {
             self.requester_event(now + latency::FAIL, qp, RequesterEvent::Fail);
         }
-        // A packet that cannot be written is refused before anything is answered.
         if let Some(remote) = unwritable {
-            let context = &self.responder.qps[index].context;
-            let completed = u32::from(!context.under_way);
-            let refusal = Refusal {
-                psn: context.expected_psn.advance(Psn::MAX.get()),
-                msn: context.msn.advance(completed.wrapping_neg()),
-                remote,
-            };
-            self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
+            self.refuse(now, qp, remote);
         }
         self.owe(now, qp);
         response
+    }
+
+    /// Refuses the packet before the expected one, which cannot be written, before anything is answered.
+    fn refuse(&mut self, now: u64, qp: u16, remote: bool) {
+        let context = &self.responder.qps[usize::from(qp)].context;
+        let completed = u32::from(!context.under_way);
+        let refusal = Refusal {
+            psn: context.expected_psn.advance(Psn::MAX.get()),
+            msn: context.msn.advance(completed.wrapping_neg()),
+            remote,
+        };
+        self.responder_event(now, qp, ResponderEvent::Refuse(refusal), None);
     }
 
     fn note(&mut self, note: ResponderNote, event: &ResponderEvent) {

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::ModelNic;
 use super::buffer::{Job, Received, Waiting, Write};
-use super::latency;
 use crate::nic_registers as reg;
 use crate::protocol::gbn::requester::selective::Selective;
 use crate::protocol::gbn::{Arrival, QpState, ResponderEvent, Response};
@@ -112,12 +111,9 @@ impl ModelNic {
             (true, false) => {}
         }
         self.buffer.push(Job {
-            from: now + latency::WRITE,
-            qp,
             write,
-            completion: None,
-            asked: None,
             room: Some(room),
+            ..Job::after(now, qp)
         });
         self.owe(now, qp);
     }
