@@ -112,15 +112,9 @@ impl Summary {
                 .max()
                 .unwrap_or(0);
             for (opcode, (frames, bytes)) in &self.operations {
-                line(
-                    out,
-                    paint,
-                    operation_ink_of(*opcode),
-                    &opcode.to_string(),
-                    *frames,
-                    Some(*bytes),
-                    &bar(*frames, most, bar_cells),
-                )?;
+                let (ink, bar) = (operation_ink_of(*opcode), bar(*frames, most, bar_cells));
+                let name = opcode.to_string();
+                line(out, paint, ink, &name, *frames, Some(*bytes), &bar)?;
             }
         }
 
@@ -210,16 +204,8 @@ fn draw_verdicts(
         }
     }
     for (name, count) in tally.tunnels() {
-        let bar = bar(count, tally.frames, bar_cells);
-        line(
-            out,
-            paint,
-            Ink::Dim,
-            &format!("in {name}"),
-            count,
-            None,
-            &bar,
-        )?;
+        let (name, bar) = (format!("in {name}"), bar(count, tally.frames, bar_cells));
+        line(out, paint, Ink::Dim, &name, count, None, &bar)?;
     }
     let judged = tally.icrc_ok + tally.icrc_bad;
     for (name, ink, count) in [
@@ -228,15 +214,8 @@ fn draw_verdicts(
     ] {
         // A line is shown also when no ICRC was wrong.
         if judged > 0 {
-            line(
-                out,
-                paint,
-                ink,
-                name,
-                count,
-                None,
-                &bar(count, tally.frames, bar_cells),
-            )?;
+            let bar = bar(count, tally.frames, bar_cells);
+            line(out, paint, ink, name, count, None, &bar)?;
         }
     }
     Ok(())

@@ -28,7 +28,7 @@ use crate::interruption::interrupted;
 use crate::terminal::Shown;
 
 /// Options of a run. None of them changes its results.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunOptions {
     /// The command that repeats the run.
     pub command: String,
@@ -67,21 +67,8 @@ impl RunOptions {
     /// All cores, results only, and these kinds of hosts.
     pub fn new(endpoints: Endpoints) -> Self {
         Self {
-            command: String::new(),
-            threads: None,
-            shared_threads: None,
-            no_skip: false,
-            capture: None,
-            check: None,
-            waves: Vec::new(),
-            fabric: None,
-            trigger: None,
-            checkpoints: None,
-            progress: Shown::default(),
-            which: None,
             endpoints,
-            peer: None,
-            way: None,
+            ..Self::default()
         }
     }
 
@@ -386,10 +373,8 @@ fn run_here(
     let (mut run, triggered) = options.trigger(run, &how_far)?;
     let windows = options.windows(triggered);
     let mut observers = options.observers(how_far, &mut run, scenario, &windows)?;
-    let mut observers: Vec<&mut dyn Observer> = observers
-        .iter_mut()
-        .map(|observer| &mut **observer as &mut dyn Observer)
-        .collect();
+    let observers = observers.iter_mut();
+    let mut observers: Vec<&mut dyn Observer> = observers.map(|it| &mut **it as _).collect();
     let mut controls = Controls {
         peer: match &options.peer {
             None => None,
