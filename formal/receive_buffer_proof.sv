@@ -57,13 +57,13 @@ module receive_buffer_proof
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Constants: map, class, its part, beat. In cycle 0 they are chosen, in 1 the sizes settle, in 2 the queues.
 
-  logic [1:0] age_q = '0;
+  logic [2:0] age_q = '0;
   buffer_t [7:0] buffer_of_q;
   class_t which_q;
   number_t beat_q;
   logic runs;
 
-  assign runs = age_q == 2'd3;
+  assign runs = age_q == 3'd5;  // the bounds have settled
 
   always_ff @(posedge clk_i) begin
     if (!runs) age_q <= age_q + 1'b1;
@@ -141,7 +141,7 @@ module receive_buffer_proof
   ) u_dut (
       .clk_i,
       .clk_beats_i    (clk_i),
-      .rst_i          (age_q < 2'd2),
+      .rst_i          (age_q < 3'd2),
       .cells_i        (sizes),
       .buffer_of_i    (buffer_of_q),
       .class_i        (frame_class),
@@ -338,11 +338,11 @@ module receive_buffer_proof
     if (age_q != '0) begin
       a_sizes :
       assert (buffer_of_q[which_q] == Followed &&
-              (age_q == 2'd1 || (u_dut.base_q == u_dut.base_d && u_dut.size_q == u_dut.size_d)) &&
-              (!runs || !u_dut.settling_q));
+              u_dut.cells_q == sizes && (age_q < 3'd3 || (u_dut.base_q == u_dut.base_d && u_dut.size_q == u_dut.size_d)) &&
+              (age_q < 3'd3 || !u_dut.moved_q) && (!runs || !u_dut.settling_q));
       a_reset :
       assert (runs || (u_dut.used_q == '0 && u_dut.stored_q == '0 && u_dut.fetch_q == '0 && u_dut.valid_q == '0 &&
-                       u_dut.came_q == '0 && !u_dut.over_q && depth == '0));
+                       u_dut.came_q == '0 && !u_dut.over_q && !u_dut.begun_q && depth == '0));
     end
     if (runs) begin
       // What the induction needs
@@ -351,10 +351,11 @@ module receive_buffer_proof
               (in_frame_q ? came_q != '0 && came_q <= 7'd31 : came_q == '0 && !over_q && where_q != Arrives) &&
               (where_q != Arrives || arriving == Followed));
       a_arriving :
-      assert (in_frame_q ? u_dut.to_q == arriving && (u_dut.came_q == '0 || (number_t'(u_dut.used_q[arriving]) + number_t'(u_dut.came_q) <= size[arriving] << 1 &&
+      assert (u_dut.begun_q == in_frame_q && (!in_frame_q || u_dut.came_q != '0 || u_dut.over_q) &&
+              (in_frame_q ? u_dut.to_q == arriving && (u_dut.came_q == '0 || (number_t'(u_dut.used_q[arriving]) + number_t'(u_dut.came_q) <= size[arriving] << 1 &&
                lies_in(
           at, base[arriving] << 1, size[arriving] << 1
-      ))) : u_dut.came_q == '0 && !u_dut.over_q);
+      ))) : u_dut.came_q == '0 && !u_dut.over_q));
       a_rings : assert (fits == '1);
       a_tail : assert (beats_within == '1);
       a_slots : assert (headers_within == '1);

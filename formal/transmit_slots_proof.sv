@@ -280,7 +280,7 @@ module transmit_slots_proof
       a_shown : assert (!shown_q || (read_valid && read_tag == shown_tag_q));
       a_bound : assert (!(read_valid && bound_i) || shown_q || reads_q == '0);
       a_used : assert (where_q == Nowhere || u_dut.used_q[slot_q]);
-      a_kept : assert (!(u_dut.none[0] || u_dut.none[1]) || free);
+      a_kept : assert (!(u_dut.none_q[0] || u_dut.none_q[1]) || free);
       a_freed : assert (!(left_q && where_q == Nowhere) || !u_dut.used_q[slot_q]);
     end
   end
