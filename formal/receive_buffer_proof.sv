@@ -55,7 +55,8 @@ module receive_buffer_proof
   localparam number_t TakenMax = 7'd6;  // frames whose headers were taken and that were not released
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Constants: map, class, its part, beat. In cycle 0 they are chosen, in 1 the sizes settle, in 2 the queues.
+  // Constants: map, class, its part, beat. In cycle 0 they are chosen; the sizes settle until cycle 3, and
+  // then the queues.
 
   logic [2:0] age_q = '0;
   buffer_t [7:0] buffer_of_q;

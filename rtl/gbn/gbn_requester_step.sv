@@ -241,18 +241,18 @@ module gbn_requester_step
 
     case (kind_i)
       RequesterOpen: begin
-        n                                 = '0;
-        n.state                           = QpReady;
-        n.configuration                   = configuration_i;
-        n.post_psn                        = psn_i;
-        n.next_psn                        = psn_i;
-        n.top_psn                         = psn_i;
-        n.una_psn                         = psn_i;
-        n.asked_psn                       = psn_i;
-        n.retries                         = configuration_i.retry;
-        n.rnr_retries                     = configuration_i.rnr_retry;
-
-        {kept.tail_psn, kept.current_psn} = {psn_i, psn_i};
+        n                = '0;
+        n.state          = QpReady;
+        n.configuration  = configuration_i;
+        n.post_psn       = psn_i;
+        n.next_psn       = psn_i;
+        n.top_psn        = psn_i;
+        n.una_psn        = psn_i;
+        n.asked_psn      = psn_i;
+        n.retries        = configuration_i.retry;
+        n.rnr_retries    = configuration_i.rnr_retry;
+        kept.tail_psn    = psn_i;
+        kept.current_psn = psn_i;
       end
 
       RequesterClose: n = '0;
@@ -279,20 +279,20 @@ module gbn_requester_step
           answered = 1'b1;
           if (facts_i.ack) note = RequesterProgress;
           else if (facts_i.error) begin
-            note = RequesterRemoteError;
-            n.after = AfterFail;
+            note     = RequesterRemoteError;
+            n.after  = AfterFail;
             n.status = error_status;
           end else if (c.rnr_wait) note = facts_i.acknowledges ? RequesterProgress : RequesterStale;
           else if (facts_i.sequence_nak) begin
-            note    = RequesterNak;
+            note      = RequesterNak;
             n.after   = AfterRewind;
             use_retry = c.configuration.nak_retry;
           end else if (n.rnr_retries == '0) begin
-            note = RequesterExhausted;
-            n.after = AfterFail;
+            note     = RequesterExhausted;
+            n.after  = AfterFail;
             n.status = StatusRnrExceeded;
           end else begin
-            note = RequesterRnr;
+            note    = RequesterRnr;
             n.after = AfterRewind;
             if (c.configuration.rnr_retry != 3'd7) n.rnr_retries = n.rnr_retries - 1'b1;
           end
@@ -321,8 +321,8 @@ module gbn_requester_step
               if (unanswered == '0) n.asking.asked = n.asking.tail;
             end
           end else begin
-            note = RequesterRemoteError;
-            n.after = AfterFail;
+            note     = RequesterRemoteError;
+            n.after  = AfterFail;
             n.status = StatusBadResponse;
           end
         end
@@ -342,10 +342,10 @@ module gbn_requester_step
           note       = RequesterRnrOver;
           n.rnr_wait = 1'b0;
         end else begin
-          note    = RequesterTimeout;
+          note      = RequesterTimeout;
           n.after   = AfterRewind;
           use_retry = 1'b1;
-          walk    = 1'b1;
+          walk      = 1'b1;
         end
       end
 
@@ -360,7 +360,7 @@ module gbn_requester_step
           n.asking = '0;
         end else begin
           n.after = AfterFail;
-          walk = 1'b1;
+          walk    = 1'b1;
         end
       end
 
@@ -391,8 +391,8 @@ module gbn_requester_step
 
     if (use_retry) begin
       if (n.retries == '0) begin
-        note = RequesterExhausted;
-        n.after = AfterFail;
+        note     = RequesterExhausted;
+        n.after  = AfterFail;
         n.status = StatusRetryExceeded;
       end else n.retries = n.retries - 1'b1;
     end
@@ -409,7 +409,6 @@ module gbn_requester_step
       end
     end
   end
-
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // What the ring decides: SEND, WALK, and whether a message is complete

@@ -176,11 +176,8 @@ module gbn_responder_step
   assign ended = c.reads.head - search_index_i > c.reads.head - c.reads.done;
   assign reread_o = '{first_psn: asked_i.read.psn, end_psn: asked_i.read.end_psn[23:0]};
 
-  // What is left to be sent: of a READ that begins, all. The upper half of the next address does not wait for the carry.
+  // What is left to be sent: of a READ that begins, all.
   logic [31:0] left;
-  logic [32:0] next_va;  // its lower half, with the carry
-
-  assign next_va = 33'(cursor_i.va[31:0]) + 33'(mtu);
 
   always_comb begin
     if (search_i) left = asked_i.length;
@@ -200,7 +197,7 @@ module gbn_responder_step
     end else if (kind_i == ResponderRead) begin
       cursor_o = '{
           psn: cursor_i.psn + 1'b1,
-          va: {next_va[32] ? cursor_i.va[63:32] + 1'b1 : cursor_i.va[63:32], next_va[31:0]},
+          va: va_after(cursor_i.va, 32'(mtu)),
           left: cursor_i.left - 32'(mtu),
           last: 33'(cursor_i.left) <= {16'd0, mtu, 1'b0},
           begun: 1'b1
@@ -320,10 +317,10 @@ module gbn_responder_step
                 n.reads.head   = c.reads.head + 1'b1;
                 if (c.reads.kept != read_t'(Reads)) n.reads.kept = c.reads.kept + 1'b1;
                 if (c.reads.done == c.reads.head) n.reads.top_psn = psn_i;
-                n.reads.again[read_slot_o] = 1'b0;
+                n.reads.again[read_slot_o]            = 1'b0;
                 n.reads.performing[c.reads.head[3:0]] = facts_i.asked != AskedRead;
-                place = facts_i.asked != AskedRead;
-                keep_o = 1'b1;
+                place                                 = facts_i.asked != AskedRead;
+                keep_o                                = 1'b1;
               end else begin
                 place          = payload_bytes_i != '0;
                 n.silent       = 1'b0;

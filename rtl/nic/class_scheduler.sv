@@ -42,9 +42,9 @@ module class_scheduler #(
   logic [2:0] class_q;
   logic [7:0] strict, first, least;
 
-  // More than one class offers, without the carry chain of `offers & (offers − 1)`.
+  // More than one class offers, without the carry chain of `offers & (offers − 1)`
   logic several;
-  logic [7:0] from;  // the first offer
+  logic [7:0] from;  // ones from the lowest offer on
 
   always_comb begin
     from = offer_i | (offer_i << 1);

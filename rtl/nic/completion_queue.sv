@@ -5,8 +5,11 @@
 //   requester no event that could make a completion.
 // - Responder: completions wait (`receive_ready_o`).
 //
-// Timing: `receive_ready_o` depends on `send_valid_i`, `idle_o` on both valids of the same cycle; all other outputs
-// are registers or depend on registers only.
+// A completion of the requester goes into the FIFO a cycle after it came, so that one of the responder that waits does
+// not depend on it in the same cycle.
+//
+// Timing: `idle_o` depends on both valids of the same cycle; all other outputs are registers or depend on registers
+// only.
 module completion_queue
   import gbn_pkg::*;
 #(
@@ -39,7 +42,7 @@ module completion_queue
     output logic idle_o
 );
 
-  logic ready, sent_q;  // a completion of the requester goes into the queue
+  logic ready, sent_q;  // a completion of the requester goes into the FIFO
   logic [QpBits-1:0] sent_qp_q;
   completion_t send_q;
   logic [CountBits-1:0] queued;

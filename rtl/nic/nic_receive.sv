@@ -326,7 +326,7 @@ module nic_receive
   logic answer_in, answer_room, answers_idle;
   logic returned;  // it goes to the requester by way of the buffer
 
-  // Whether the QP waits for a response, as of the cycle before
+  // Whether the QP waits for a response, as of the cycle before: none has come to what was asked for in this one.
   logic awaits_q;
 
   always_ff @(posedge clk_judge) awaits_q <= awaits_i[next_qp];

@@ -74,7 +74,7 @@ module nic_registers
   logic write, read;
   logic [1:0][31:0] high_q;
 
-  // In the first cycle of a write, its part of the receive buffer takes the place of the one that is.
+  // A write takes two cycles: the first one adds up the size of the receive buffer with it.
   logic writes, added_q;
   assign writes = awvalid_i && wvalid_i && !bvalid_q;
   assign write  = writes && added_q;
@@ -82,13 +82,12 @@ module nic_registers
 
   function automatic logic [19:0] sum(input logic [6:0][15:0] cells);
     sum = '0;
-    for (int unsigned b = 0; b < 7; b++) sum += 20'(cells[b]);
+    for (int unsigned b = 0; b < $size(cells); b++) sum += 20'(cells[b]);
   endfunction
 
-  // Size of the parts of the receive buffer, and as it would be with the write
-  logic sizes, unfit, sizes_q;
-  logic [15:0] part;  // that is written, as it is
-  logic [19:0] cells_q, cells_with_q;
+  logic sizes, sizes_q, unfit;  // sizes: it writes the size of a part
+  logic [15:0] part;  // the size that this part has
+  logic [19:0] cells_q, cells_with_q;  // of all parts together, without and with the write
 
   always_comb begin
     sizes = 1'b0;
@@ -184,20 +183,20 @@ module nic_registers
     if (read) rdata_q <= rdata;
   end
 
-  assign awready_o = write;
-  assign wready_o = write;
-  assign bvalid_o = bvalid_q;
-  assign bresp_o = error_q ? SlaveError : 2'b00;
-  assign arready_o = read;
-  assign rvalid_o = rvalid_q;
-  assign rdata_o = rdata_q;
-  assign rresp_o = 2'b00;
-  assign settings_o = settings_q;
-  assign data_o = data_q;
-  assign qp_command_o = commands_q.qp;
-  assign qp_query_o = commands_q.query;
+  assign awready_o        = write;
+  assign wready_o         = write;
+  assign bvalid_o         = bvalid_q;
+  assign bresp_o          = error_q ? SlaveError : 2'b00;
+  assign arready_o        = read;
+  assign rvalid_o         = rvalid_q;
+  assign rdata_o          = rdata_q;
+  assign rresp_o          = 2'b00;
+  assign settings_o       = settings_q;
+  assign data_o           = data_q;
+  assign qp_command_o     = commands_q.qp;
+  assign qp_query_o       = commands_q.query;
   assign region_command_o = commands_q.region;
-  assign rearm_o = commands_q.rearm;
-  assign idle_o = !awvalid_i && !wvalid_i && !added_q && !arvalid_i && !bvalid_q && !rvalid_q && commands_q == '0;
+  assign rearm_o          = commands_q.rearm;
+  assign idle_o           = {awvalid_i, wvalid_i, arvalid_i, added_q, bvalid_q, rvalid_q} == '0 && commands_q == '0;
 
 endmodule

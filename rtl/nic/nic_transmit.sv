@@ -454,7 +454,8 @@ module nic_transmit
 
   assign sending_o = under_way | waiting;
 
-  // Responses have taken slots since the send arbiter made its pick: perhaps that one's. What is free shows a cycle later.
+  // Responses have taken slots since the send arbiter made its pick: perhaps that one's. What is left shows a cycle
+  // later.
   logic taken_q, taking_q, free_q;
 
   always_ff @(posedge clk_requester) begin

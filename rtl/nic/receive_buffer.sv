@@ -182,10 +182,10 @@ module receive_buffer
   // That a frame is kept is known late, so that it only chooses.
   for (genvar b = 0; b < Buffers; b++) begin : gen_ring
     logic come, go;
-    number_t stay;
-    assign come = keep && to == buffer_t'(b);
-    assign go   = release_i && release_part_i == buffer_t'(b);
-    assign stay = go ? used_q[b] - number_t'(release_beats_i) : used_q[b];
+    number_t stays;
+    assign come  = keep && to == buffer_t'(b);
+    assign go    = release_i && release_part_i == buffer_t'(b);
+    assign stays = go ? used_q[b] - number_t'(release_beats_i) : used_q[b];
 
     // An empty ring begins anew at its first beat, wherever that is now.
     always_ff @(posedge clk_i) begin
@@ -193,7 +193,7 @@ module receive_buffer
       else if (used_q[b] == '0) tail_q[b] <= first_o[b];
 
       if (rst_i) used_q[b] <= '0;
-      else if (come || go) used_q[b] <= come ? stay + (bare ? '0 : came_q) + number_t'(!bare && write) : stay;
+      else if (come || go) used_q[b] <= come ? stays + (bare ? '0 : came_q) + number_t'(!bare && write) : stays;
     end
   end
 
@@ -278,8 +278,8 @@ module receive_buffer
     logic [23:0] depth_q, stays;
     logic come, go;
 
-    assign come = keep && header_i.class_of == class_t'(c);
-    assign go = release_i && release_class_i == class_t'(c);
+    assign come  = keep && header_i.class_of == class_t'(c);
+    assign go    = release_i && release_class_i == class_t'(c);
     assign stays = go ? depth_q - 24'(release_bytes_i) : depth_q;
 
     always_ff @(posedge clk_i) begin
@@ -290,7 +290,7 @@ module receive_buffer
     assign depth_o[c] = depth_q;
   end
 
-  // Bounds and empty queues settle in the cycle after a change.
+  // Bounds settle two cycles after a change, empty queues in the cycle after that.
   logic happens, happened_q;
   assign bounds_move = cells_move || moved_q;
   assign happens = keep || release_i || wanted != '0 || fetch_q != '0 || (valid_q & head_ready_i) != '0 || bounds_move;

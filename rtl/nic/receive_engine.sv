@@ -24,8 +24,8 @@
 //   the same way. No ACK or NAK of a QP is granted while one of its responses is to be sent, here or behind
 //   (`sending_i`): none goes past a response.
 //
-// Three clocks rest apart: that of the responder and of what belongs to its steps, once per packet, that of the queue for
-// translations, and that of the payload that is written, once per beat.
+// Three clocks rest apart: that of the responder and of what belongs to its steps, once per packet, that of the queue of
+// what waits for translations, and that of the payload that is written, once per beat.
 //
 // Timing: readies depend on valids and QPs of the same cycle.
 module receive_engine
@@ -98,7 +98,7 @@ module receive_engine
     input  waiting_t [Buffers-1:0]             packet_i,
     output logic     [Buffers-1:0]             packet_ready_o,
     output logic     [Buffers-1:0]             offered_o,       // the part of the reaction that waits to be taken
-    output logic     [Buffers-1:0]             passed_o,        // and of what the responder or the requester has taken
+    output logic     [Buffers-1:0]             passed_o,        // that of what responder or requester take
     input  logic                               backlog_i,       // a part holds more than a few
 
     output logic                   reaction_valid_o,
@@ -224,7 +224,7 @@ module receive_engine
   logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
   logic offer;  // what is returned leaves its part, and is offered to the requester
   logic offered_q;
-  logic reacting;  // some of it is under way
+  logic reacting;  // some of it is offered or under way
   logic [Buffers-1:0] part, part_q;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;

@@ -12,7 +12,7 @@
 //
 // While requests and responses wait, both get as many bytes: a request waits (`hold_o`) while requests have had more
 // than responses or as many, and a response while responses have had more. What had to wait for nothing is not counted.
-// A response whose class may no longer send waits for a request a cycle longer.
+// When the class of the response may no longer send, requests wait for it a cycle longer.
 //
 // Timing: `take_o` depends on `allowed_i` and `sent_i`, `idle_o` on inputs of the same cycle; all other outputs are
 // registers or depend on registers only.
@@ -37,12 +37,12 @@ module response_scheduler
     input  logic sent_i,     // and is granted in this cycle
     output logic hold_o,     // requests wait
 
-    output logic take_o,  // a slot is taken
+    output logic              take_o,        // a slot is taken
     output logic [QpBits-1:0] qp_o,
-    output logic read_valid_o,
-    input logic read_ready_i,
-    input logic over_i,
-    output logic [   Qps-1:0] under_way_o,   // the QP with a response that is not in its slot yet, or came there in the cycle before
+    output logic              read_valid_o,
+    input  logic              read_ready_i,
+    input  logic              over_i,
+    output logic [   Qps-1:0] under_way_o,   // the QP with a response that is not in its slot and counted yet
 
     input logic        counted_i,           // bytes on the wire of a packet that was granted
     input logic        counted_response_i,

@@ -6,8 +6,8 @@
 // - `fresh_o`: class `class_i` was paused at some time within the last `window_i` cycles and is not paused now.
 // - `idle_o`: the state changes only with `paused_i`; 0 while a window runs.
 //
-// Timing: `fresh_o` depends on `now_i`, `class_i` and `paused_i`; it reflects the end of a pause from the second cycle
-// after it on.
+// Timing: `fresh_o` depends on `class_i` and `paused_i`; it reflects the end of a pause from the second cycle after it
+// on.
 module resumed_classes
   import time_pkg::*, nic_pkg::*;
 (
@@ -22,7 +22,7 @@ module resumed_classes
 );
 
   logic [7:0] paused_q;
-  logic [7:0] runs_q;  // the window of the class has not ended
+  logic [7:0] runs_q;  // the window of the class has not ended: it ends at `until_q`, which the cycle before says
   cycle_t until_q[8];
 
   always_ff @(posedge clk_i) begin

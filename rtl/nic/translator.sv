@@ -72,7 +72,7 @@ module translator
   typedef struct packed {
     logic [7:0]    tag;
     logic [63:0]   base;
-    logic [63:0]   last;   // byte
+    logic [63:0]   last;   // its last byte
     logic [3:0]    page;
     entry_number_t first;
   } mapping_t;

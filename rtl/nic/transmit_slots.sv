@@ -400,7 +400,7 @@ module transmit_slots
   for (genvar c = 0; c < 8; c++) begin : gen_held
     logic long_q, long_d;
     logic [4:0] go;
-    logic [CountBits-1:0] stays;
+    logic [CountBits-1:0] others;  // slots that it holds without the one that it takes
 
     // What so many slots count as
     function automatic logic [CountBits+1:0] share(input logic [CountBits-1:0] slots);
@@ -412,8 +412,8 @@ module transmit_slots
       assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
 
-    assign stays   = held_q[c] - CountBits'($countones(go));
-    assign none[c] = stays == '0;
+    assign others  = held_q[c] - CountBits'($countones(go));
+    assign none[c] = others == '0;
     assign long_d  = (counted_i && filled_class_q == class_t'(c)) ? counted_bytes_i > Long : long_q;
 
     always_ff @(posedge clk_i) begin
@@ -422,8 +422,8 @@ module transmit_slots
         share_q[c] <= '0;
         long_q     <= 1'b0;
       end else begin
-        held_q[c]  <= come[c] ? stays + 1'b1 : stays;
-        share_q[c] <= come[c] ? share(stays + 1'b1) : share(stays);
+        held_q[c]  <= come[c] ? others + 1'b1 : others;
+        share_q[c] <= come[c] ? share(others + 1'b1) : share(others);
         long_q     <= long_d;
       end
     end
@@ -740,7 +740,8 @@ module transmit_slots
   // A slot that waits for DMA data or for its class to resume does not count: it changes nothing by itself.
   assign idle_o = !take_i && !take_response_i && !reserved_q && !withdraw_i && granted == '0 && !step_valid_i &&
       fetches == '0 && !region_write_i && !invalidate_i && regions_idle && bad_wish == '0 && !unread_valid_q &&
-      !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 && !follows && !happened_q;
+      !data_valid_i && release_i == '0 && pop_i == '0 && !context_valid_i && drop_wish == '0 && ends == '0 &&
+      !follows && !happened_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
