@@ -69,9 +69,14 @@ ys.run_pass(f"write_json -selected {stat}.netlist", design)
 """
 
 
+def named(arguments):
+    """Returns the modules whose tops are wanted."""
+    return [argument for argument in arguments if argument != "--large"]
+
+
 def choose(arguments):
     """Returns tops, and whether they are mapped."""
-    wanted = [argument for argument in arguments if argument != "--large"]
+    wanted = named(arguments)
     tops = units.of_modules(wanted)
     maps = "--large" in arguments or bool(wanted)
     chosen = [(top, True) for top in tops if top.synth == "map"]
@@ -133,7 +138,7 @@ def main():
                 if path != "-" and path.ps > LIMIT_PS:
                     failed = True
                     print(f"{name}: a path takes {path.ps} ps, more than {LIMIT_PS}", file=sys.stderr)
-                for path in others[:9] if sys.argv[1:] else ():
+                for path in others[:9] if named(sys.argv[1:]) else ():
                     print(f"{'':73}{path}", flush=True)
     sys.exit(1 if failed else 0)
 

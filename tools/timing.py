@@ -15,7 +15,8 @@ import pyosys
 CELLS = pathlib.Path(pyosys.__file__).parent / "share" / "xilinx" / "cells_sim.v"
 ARC = re.compile(r"\((\w+)(?:\[(\d+)\])?\s*[=*]>\s*(\w+)(?:\[(\d+)\])?\)\s*=\s*(\d+)")
 LAUNCH = re.compile(r"edge \w+ => \((\w+)(?:\[\d+\])? : [^=]*?\)\)\s*=\s*(\d+)")
-INDEX = re.compile(r"\[\d+\]|(?<=\$)\d+")
+# What tells bits of a register from each other, and words and pins of a RAM
+PLACE = re.compile(r"\[\d+\]|(\.\d+)+(?= \()| \(\w+\)$|(?<=\$)\d+")
 
 
 class SlowPath(NamedTuple):
@@ -47,7 +48,7 @@ def read_library():
 def slowest_paths(module):
     """Returns the slowest path to each end of a module in the form of Yosys' JSON, the slowest first.
 
-    The bits of a register are one end, and so are all words and pins of a RAM of one name.
+    All bits of a register are one end, and so are all words and pins of a RAM.
     """
     arcs, launches = read_library()
     names = {}
@@ -95,6 +96,6 @@ def slowest_paths(module):
     slowest = {}
     for bit, end in ends:
         if bit in arrival:
-            path, name = SlowPath(*arrival[bit], end), INDEX.sub("", end)
+            path, name = SlowPath(*arrival[bit], end), PLACE.sub("", end)
             slowest[name] = max(path, slowest.get(name, path))
     return sorted(slowest.values(), reverse=True) or [SlowPath(0, 0, 0, "-", "-")]
