@@ -310,7 +310,7 @@ fn hash_of(common: &Common, contents: &Contents, list: &[PathBuf]) -> String {
 }
 
 /// What is changed in Verilator's files, so that a store of another version of this crate is not taken for ours.
-const EDITED: &[u8] = b"results of calls are not saved";
+const EDITED: &[u8] = b"results of calls and what loops of the schedule count are not saved";
 
 /// Runs Verilator. Returns its text and the files it read.
 fn run(
@@ -328,7 +328,7 @@ fn run(
     }
     let text = call(verilator, common, top, &arguments(common, top, prefix, out))?;
     check_readable(top, out)?;
-    leave_results_of_calls_out(out)?;
+    leave_out_what_is_no_state(out)?;
     let mut list = deps::dependency_list(&read(&out.join(format!("{prefix}__ver.d")))?);
     list.retain(|path| *path != config && *path != around);
     for waiver in common.waivers {
@@ -339,12 +339,14 @@ fn run(
     Ok((text, list))
 }
 
-/// Takes the results of function calls out of what a model saves.
+/// Takes out of what a model saves what is no state: the results of function calls, and how often a loop of the schedule
+/// ran.
 ///
 /// Verilator 5.048 keeps the result of a call on the right of `&&` or `||` in a member, which is written only when the
-/// call is made and read only behind that; 5.006 does not. It is no state, and saved it would make two equal states
-/// differ: one after cycles in which it was written, and one after a jump over them.
-fn leave_results_of_calls_out(out: &Path) -> Result<(), Error> {
+/// call is made and read only behind that; 5.006 does not. Saved it would make two equal states differ: one after cycles
+/// in which it was written, and one after a jump over them. The counts of 5.006 are whatever was in memory until a loop
+/// runs, and a loop that [`schedule`](crate::schedule) takes out never does.
+fn leave_out_what_is_no_state(out: &Path) -> Result<(), Error> {
     let entries = std::fs::read_dir(out).map_err(failed("read", out))?;
     for entry in entries {
         let path = entry.map_err(failed("read", out))?.path();
@@ -352,21 +354,27 @@ fn leave_results_of_calls_out(out: &Path) -> Result<(), Error> {
             continue;
         }
         let text = read(&path)?;
-        if let Some(text) = without_results_of_calls(&text) {
+        if let Some(text) = without_what_is_no_state(&text) {
             std::fs::write(&path, text).map_err(failed("write", &path))?;
         }
     }
     Ok(())
 }
 
-/// A file without the lines that save or restore the results of calls, if it has any.
-fn without_results_of_calls(text: &str) -> Option<String> {
+/// Whether a member is the count or the condition of a loop of the schedule: `__VactIterCount`, `__VactContinue`.
+fn is_of_loop(member: &str) -> bool {
+    let end = member.trim_end_matches(';');
+    end.starts_with("__V") && (end.ends_with("IterCount") || end.ends_with("Continue"))
+}
+
+/// A file without the lines that save or restore what is no state, if it has any.
+fn without_what_is_no_state(text: &str) -> Option<String> {
     let saves = |line: &&str| {
         let line = line.trim_start();
         let member = line
             .strip_prefix("os<<")
             .or_else(|| line.strip_prefix("os>>"));
-        member.is_some_and(|member| member.contains("__VlemCall_"))
+        member.is_some_and(|member| member.contains("__VlemCall_") || is_of_loop(member))
     };
     text.lines().any(|line| saves(&line)).then(|| {
         let lines = text.lines().filter(|line| !saves(line));
@@ -430,11 +438,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_of_calls_are_not_saved() {
-        let text = "    os<<a;\n    os<<t__DOT____VlemCall_1__f;\n    x = t__DOT____VlemCall_1__f;\n    os>>t__DOT____VlemCall_1__f;\n";
+    fn what_is_no_state_is_not_saved() {
+        let text = "    os<<a;\n    os<<t__DOT____VlemCall_1__f;\n    x = t__DOT____VlemCall_1__f;\n    os>>t__DOT____VlemCall_1__f;\n    os<<__VicoIterCount;\n    os>>__VactContinue;\n";
         let left = "    os<<a;\n    x = t__DOT____VlemCall_1__f;\n";
-        assert_eq!(without_results_of_calls(text).as_deref(), Some(left));
-        assert_eq!(without_results_of_calls(left), None);
+        assert_eq!(without_what_is_no_state(text).as_deref(), Some(left));
+        assert_eq!(without_what_is_no_state(left), None);
     }
 
     #[test]
