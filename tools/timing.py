@@ -2,7 +2,7 @@
 
 The delays of cells are those of Yosys' library, cells_sim.v, in picoseconds: Artix-7, from Project X-Ray. A path begins
 with a register's clock, a RAM's clock or an input. It ends at a register, at a RAM or at an output; setup times are not
-counted. `wake_o` is left out: it tells a simulator how far it may skip, and hardware leaves it open.
+counted.
 """
 
 import pathlib
@@ -66,7 +66,7 @@ def slowest_paths(module):
         for bit in port["bits"]:
             if port["direction"] == "input":
                 arrival[bit] = (0, 0, 0, f"input {names.get(bit, name)}")
-            elif name != "wake_o":
+            else:
                 ends.append((bit, f"output {names.get(bit, name)}"))
     for name, cell in module["cells"].items():
         kind, pins = cell["type"], cell["connections"]
