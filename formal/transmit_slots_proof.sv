@@ -173,6 +173,7 @@ module transmit_slots_proof
       .head_slot_o          (head_slot),
       .head_qp_o            (),
       .head_bytes_o         (head_bytes),
+      .head_beats_o         (),
       .pop_i                (pop),
       .info_o               (),
       .payload_read_i       (1'b0),

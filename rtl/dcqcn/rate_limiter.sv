@@ -17,7 +17,7 @@
 //   (three cycles) or while a new gap of its QP is put in place. No update is therefore lost, and no SENT reads half
 //   of one.
 //
-// `next` may be at most 2^46 cycles ahead: so far nobody comes who waits for `eligible_o`. If it is more than 2^16
+// `next` may be at most 2^46 cycles ahead: so far nobody comes who waits for `eligible_o`. If it is more than 2^40
 // cycles behind when a sweep comes by, it is marked as old, and nothing depends on it any more. Sweeps come by at least
 // every 2^46 cycles, so that no `next` seems to be in the future because it is long past.
 //
@@ -339,7 +339,7 @@ module rate_limiter
   // Eligibility: which QPs wait, and until when
 
   logic sent_waits, visit_reached, visit_old, visit_waits, visit_counts;
-  logic [31:0] behind;  // by how much `next` is behind, in units of 2^16 cycles; negative: it is ahead
+  logic [7:0] behind;  // by how much `next` is behind, in units of 2^40 cycles; negative: it is ahead
   logic [1:0] seen_q;
   logic [1:0][QpBits-1:0] seen_qp_q;
   cycle_t [1:0] seen_at_q;
@@ -351,9 +351,9 @@ module rate_limiter
     behind        = '0;
     if (sent_q[3]) sent_waits = limited_q[3] && earlier(now_i, first_cycle(sum_q));
     if (visit_q) begin
-      behind        = 32'((now_i - first_cycle(visit_next)) >> 16);
-      visit_reached = old_was_q || !behind[31];
-      visit_old     = old_was_q || (!behind[31] && behind != '0);
+      behind        = 8'((now_i - first_cycle(visit_next)) >> 40);
+      visit_reached = old_was_q || !behind[7];
+      visit_old     = old_was_q || (!behind[7] && behind != '0);
     end
   end
 

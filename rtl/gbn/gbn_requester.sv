@@ -27,8 +27,8 @@
 // While `timers_i` is 0 a sweep stands still and no TIMER follows. The deadline of a QP that a TIMER would have
 // followed is found by the next sweep. So is that of an ACK timer that runs out while an answer waits (`answers_i`).
 //
-// Timing: `event_ready_o` depends on `event_qp_i` and `timers_i`, `idle_o` on `event_valid_i` and `now_i` of the same
-// cycle; all other outputs are registers.
+// Timing: `event_ready_o` depends on `timers_i` and, unless `Outside`, on `event_qp_i`, `idle_o` on `event_valid_i` and
+// `now_i` of the same cycle; all other outputs are registers.
 module gbn_requester
   import time_pkg::*, roce_pkg::*, gbn_pkg::*, gbn_step_pkg::*;
 #(
@@ -36,6 +36,7 @@ module gbn_requester
     parameter  int unsigned Wqes     = 16,          // slots of a QP's ring: a power of two, 2 to 128
     parameter  int unsigned Reads    = 16,          // READs of a QP that may be unanswered: a power of two, 2 to 16
     parameter  int unsigned PeriodPs = 5120,        // of clk_i: 1,000 to 10,000
+    parameter  bit          Outside  = 1'b0,        // events are of QPs outside of the pipeline only
     localparam int unsigned QpBits   = $clog2(Qps)
 ) (
     input logic   clk_i,
@@ -142,8 +143,8 @@ module gbn_requester
   assign event_inside = (taken_valid_q && taken_q.qp == event_qp_i) || (looked_valid_q && looked_q.taken.qp == event_qp_i);
   assign sweep_inside = (taken_valid_q && taken_q.qp == sweep_qp) || (looked_valid_q && looked_q.taken.qp == sweep_qp);
 
-  assign event_ready_o = !clear && !follow_q && !event_inside &&
-      !(sweep && timers_i && !sweep_inside && sweep_turn_q && sweep_qp != event_qp_i);
+  assign event_ready_o = !clear && !follow_q && (Outside || !event_inside) &&
+      !(sweep && timers_i && !sweep_inside && sweep_turn_q);
   assign take_event = event_valid_i && event_ready_o;
   assign take_sweep = sweep && timers_i && !sweep_inside && !follow_q && !take_event;
   assign sweep_ready = timers_i && (take_sweep || sweep_inside || (take_event && event_qp_i == sweep_qp));
@@ -210,9 +211,8 @@ module gbn_requester
   // Armed: the ACK timer was started, and no packet has left since. Left: a packet that asked has left since, at the
   // time in the RAM.
   logic [Qps-1:0] armed_q, armed_d, left_q, left_d;
-  logic   left_valid_q;
   cycle_t left;
-  logic left_write, waits, waited_q, fresh_q;
+  logic left_write, fresh_q;
 
   assign left_write = left_valid_i && armed_q[left_qp_i];
 
@@ -232,16 +232,17 @@ module gbn_requester
     else {armed_q, left_q} <= {armed_d, left_d};
   end
 
-  // Both cycles of the read count, so that a packet that leaves in one of them is not missed.
-  logic [Qps-1:0] waiting;
-  assign waiting = asks_i & armed_q;
-  assign waits   = waiting[taken_q.qp] || (left_write && left_qp_i == taken_q.qp);
+  // QPs with a packet that asks and is waiting or leaves. Both cycles of the read count, so that none is missed. Which QP
+  // is read comes late, so all are kept, with what was in the RAM then.
+  logic [Qps-1:0] waiting, waited_q, was_left_q;
+
+  always_comb begin
+    waiting = asks_i & armed_q;
+    if (left_write) waiting[left_qp_i] = 1'b1;
+  end
 
   always_ff @(posedge clk_i) begin
-    if (take) begin
-      waited_q     <= waiting[taken_d.qp] || (left_write && left_qp_i == taken_d.qp);
-      left_valid_q <= left_q[taken_d.qp];
-    end
+    if (take) {waited_q, was_left_q} <= {waiting, left_q};
   end
 
   ram_1r1w #(
@@ -271,8 +272,8 @@ module gbn_requester
       .returned_i  (taken_q.returned),
       .work_kind_i (taken_q.work.kind),
       .length_i    (taken_q.work.length),
-      .asks_i      (waited_q || waits),
-      .left_valid_i(left_valid_q),
+      .asks_i      (waited_q[taken_q.qp] || waiting[taken_q.qp]),
+      .left_valid_i(was_left_q[taken_q.qp]),
       .left_i      (left),
       .answer_i    (answers_i[taken_q.qp]),
       .facts_o     (facts)
@@ -533,6 +534,8 @@ module gbn_requester
       else $error("gbn_requester: an event waits too long");
       assert (32'(sweep_q) <= SweepMax)
       else $error("gbn_requester: a sweep takes too long");
+      assert (!Outside || !event_valid_i || !event_inside)
+      else $error("gbn_requester: an event of a QP in the pipeline");
       assert (!(taken_valid_q && looked_valid_q && taken_q.qp == looked_q.taken.qp))
       else $error("gbn_requester: two slots of a QP in the pipeline");
       assert (!looked_valid_q || !looked_q.step || !looked_q.taken.own || looked_q.taken.kind != RequesterTimer ||

@@ -5,7 +5,7 @@
 // ahead of what is selected. A packet that was selected before its QP went back (`back_i`) is not reported any more:
 // its successor is what the timer waits for.
 //
-// Timing: `left_…` depends on `end_i` of the same cycle; all other outputs are registers or depend on registers only.
+// Timing: all outputs are registers or depend on registers only; what leaves is told in the cycle after.
 module asking_frames #(
     parameter  int unsigned Qps    = 64,
     localparam int unsigned QpBits = $clog2(Qps)
@@ -58,9 +58,10 @@ module asking_frames #(
   logic [IndexBits-1:0] first_q, tell_q, last_q;
   logic [Depth-1:0] asks_q, asks_d;
   logic [Depth-1:0][QpBits-1:0] qp_q;
-  logic tell;
+  logic tell, left_end;
 
-  assign tell = tell_q != last_q && !left_end_o;
+  assign left_end = leave && asks_q[first_q];
+  assign tell     = tell_q != last_q && !left_end;
 
   always_comb begin
     asks_d = asks_q;
@@ -86,10 +87,16 @@ module asking_frames #(
     if (select_i) qp_q[last_q] <= qp_i;
   end
 
-  assign left_end_o   = leave && asks_q[first_q];
-  assign left_valid_o = left_end_o || (tell && asks_q[tell_q]);
-  assign left_qp_o    = qp_q[left_end_o?first_q : tell_q];
-  assign idle_o       = frames == '0 && first_q == last_q && tell_q == last_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) left_valid_o <= 1'b0;
+    else left_valid_o <= left_end || (tell && asks_q[tell_q]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (left_end || tell) {left_end_o, left_qp_o} <= {left_end, qp_q[left_end?first_q : tell_q]};
+  end
+
+  assign idle_o = frames == '0 && first_q == last_q && tell_q == last_q && !left_valid_o;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -337,8 +337,8 @@ module nic_receive
   // An answer may be of another class than the responses that it must not pass. It counts as one of theirs, that of the
   // QP's last one, and so comes into their part of the buffer.
   class_t [Qps-1:0] response_class_q;
-  logic   [Qps-1:0] responded_q;  // since it was opened
-  class_t behind_class_q, kept_class;
+  logic [Qps-1:0] responded_q;  // since it was opened
+  class_t behind_class_q;
   logic responds, responded, behind_q, behind;
 
   assign responds  = judged_valid && fate == FateResponse;
@@ -358,8 +358,7 @@ module nic_receive
     behind_class_q <= responded ? judged_class : response_class_q[next_qp];
   end
 
-  assign behind     = returned && fate == FateAnswer && behind_q;
-  assign kept_class = behind ? behind_class_q : judged_class;
+  assign behind = returned && fate == FateAnswer && behind_q;
 
   answer_queue #(
       .Qps  (Qps),
@@ -389,7 +388,7 @@ module nic_receive
 
   waiting_t header_in;
   waiting_t [Buffers-1:0] header;
-  logic [Buffers-1:0] header_valid, header_ready, offered;
+  logic [Buffers-1:0] header_valid, header_ready, next;
   logic [Buffers-1:0][HeaderBits-1:0] headers;
   logic [Buffers-1:0][QpBits-1:0] header_qp;
   logic buffer_full, buffer_settles, buffer_moves, buffer_idle;
@@ -427,7 +426,7 @@ module nic_receive
       .rst_i,
       .cells_i        (settings_i.buffer_cells),
       .buffer_of_i    (buffer_of),
-      .class_i        (kept_class),
+      .class_i        (judged_class),
       .payload_valid_i(judged_payload_valid),
       .payload_data_i (judged_payload),
       .done_valid_i   (judged_valid),
@@ -456,10 +455,10 @@ module nic_receive
       .idle_o         (buffer_idle)
   );
 
-  // A reaction that waits to be taken counts as if it were in its part: none goes past it.
+  // The packet that is next counts as if it were in its part: none goes past it.
   always_comb begin
     headers_o = headers;
-    if (offered != '0) for (int unsigned b = 0; b < Buffers; b++) headers_o[b] = headers[b] + HeaderBits'(offered[b]);
+    if (next != '0) for (int unsigned b = 0; b < Buffers; b++) headers_o[b] = headers[b] + HeaderBits'(next[b]);
   end
 
   assign progress_o = release_valid;
@@ -534,7 +533,7 @@ module nic_receive
       .packet_qp_i    (header_qp),
       .packet_i       (header),
       .packet_ready_o (header_ready),
-      .offered_o      (offered),
+      .next_o         (next),
       .passed_o       (header_pop_o),
       .reaction_valid_o,
       .reaction_qp_o,

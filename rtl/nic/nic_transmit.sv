@@ -322,7 +322,8 @@ module nic_transmit
       .Qps     (Qps),
       .Wqes    (Wqes),
       .Reads   (Reads),
-      .PeriodPs(PeriodPs)
+      .PeriodPs(PeriodPs),
+      .Outside (1'b1)
   ) u_requester (
       .clk_i                (clk_requester),
       .rst_i,
@@ -396,7 +397,8 @@ module nic_transmit
 
   // Packets that go to slots and account: of SENDs, and of responses in the cycles without
   logic put, put_packet, response_over, withdraw, take_response;
-  logic responses_idle, responses_move, counted, counted_response_q;
+  logic responses_idle, responses_move, counted;
+  logic [1:0] counted_response_q;  // of the packets of the last two cycles
   logic [15:0] counted_bytes;
   logic [QpBits-1:0] put_qp;
   request_t put_request;
@@ -446,7 +448,7 @@ module nic_transmit
       .over_i            (response_over),
       .under_way_o       (under_way),
       .counted_i         (counted),
-      .counted_response_i(counted_response_q),
+      .counted_response_i(counted_response_q[1]),
       .counted_bytes_i   (counted_bytes),
       .moves_o           (responses_move),
       .idle_o            (responses_idle)
@@ -473,7 +475,8 @@ module nic_transmit
   assign stale_send = taken_q && (taking_q || !free_q);
 
   always_ff @(posedge clk_requester) begin
-    if (put) counted_response_q <= !send_step;
+    if (put) counted_response_q[0] <= !send_step;
+    counted_response_q[1] <= counted_response_q[0];
   end
 
   send_scheduler #(
@@ -540,6 +543,7 @@ module nic_transmit
   logic [7:0][SlotBits-1:0] head_slot;
   logic [7:0][QpBits-1:0] head_qp;
   payload_bytes_t [7:0] head_bytes;
+  beats_t [7:0] head_beats;
   logic [$bits(request_t)-1:0] info;
   wire_bytes_t info_bytes;
   logic payload_read;
@@ -550,6 +554,24 @@ module nic_transmit
   logic slots_idle, slots_move, select_moves;
 
   logic popped;  // what is popped asks for an ACK
+
+  // A step takes back what waits or leaves a cycle later. After one that leaves a QP with nothing outstanding, what it sent
+  // before is acknowledged or will be sent again.
+  logic stepped_q, ready_q, went_back_q;
+  logic [QpBits-1:0] stepped_qp_q;
+  psn_t oldest_q, end_q;
+
+  always_ff @(posedge clk_requester) stepped_q <= !rst_i && step_valid;
+
+  always_ff @(posedge clk_requester) begin
+    if (step_valid) begin
+      stepped_qp_q <= step_qp;
+      ready_q      <= context_after.state == QpReady;
+      oldest_q     <= requester_oldest_wanted(context_after);
+      end_q        <= requester_end_wanted(context_after);
+      went_back_q  <= context_after.next_psn == context_after.una_psn;
+    end
+  end
 
   transmit_slots #(
       .DataBytes(DataBytes),
@@ -568,11 +590,11 @@ module nic_transmit
       .free_o               (slot_free),
       .class_free_o         (class_free),
       .class_held_o         (class_held),
-      .context_valid_i      (step_valid),
-      .context_qp_i         (step_qp),
-      .context_ready_i      (context_after.state == QpReady),
-      .context_oldest_i     (requester_oldest_wanted(context_after)),
-      .context_next_i       (requester_end_wanted(context_after)),
+      .context_valid_i      (stepped_q),
+      .context_qp_i         (stepped_qp_q),
+      .context_ready_i      (ready_q),
+      .context_oldest_i     (oldest_q),
+      .context_next_i       (end_q),
       .failing_i            (failing),
       .region_write_i,
       .region_index_i,
@@ -625,6 +647,7 @@ module nic_transmit
       .head_slot_o          (head_slot),
       .head_qp_o            (head_qp),
       .head_bytes_o         (head_bytes),
+      .head_beats_o         (head_beats),
       .pop_i                (pop),
       .info_o               (info),
       .info_bytes_o         (info_bytes),
@@ -690,6 +713,7 @@ module nic_transmit
       .slot_i          (head_slot),
       .slot_qp_i       (head_qp),
       .slot_bytes_i    (head_bytes),
+      .slot_beats_i    (head_beats),
       .slot_pop_o      (pop),
       .request_i       (info),
       .request_bytes_i (info_bytes),
@@ -796,10 +820,6 @@ module nic_transmit
     if (popped) for (int unsigned c = 0; c < 8; c++) if (pop[c]) popping_qp |= head_qp[c];
   end
 
-  // After a step that leaves a QP with nothing outstanding, what it sent before is acknowledged or will be sent again.
-  logic went_back;
-  assign went_back = step_valid && context_after.next_psn == context_after.una_psn;
-
   asking_frames #(
       .Qps(Qps)
   ) u_asking (
@@ -808,8 +828,8 @@ module nic_transmit
       .select_i    (selected),
       .asks_i      (popped),
       .qp_i        (popping_qp),
-      .back_i      (went_back),
-      .back_qp_i   (step_qp),
+      .back_i      (stepped_q && went_back_q),
+      .back_qp_i   (stepped_qp_q),
       .enter_i     (pfc_ready_o || (desc_valid && desc_ready)),
       .pfc_i       (pfc_ready_o),
       .end_i       (frame_end),
@@ -849,7 +869,7 @@ module nic_transmit
 
   assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !reaction_valid_i && !data_valid_i &&
       requester_idle && reacts_q == '0 &&
-      !step_valid && scheduler_idle && responses_idle && !reply_valid_i && account_idle && slots_idle && select_idle &&
+      !step_valid && !stepped_q && scheduler_idle && responses_idle && !reply_valid_i && account_idle && slots_idle && select_idle &&
       reader_idle && door_idle && frames_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -859,7 +879,7 @@ module nic_transmit
   clock_gate u_clk_requester (
       .clk_i,
       .enable_i(
-          rst_i || want != '0 || reacts_q != '0 || !requester_idle || left_valid || !scheduler_idle ||
+          rst_i || want != '0 || reacts_q != '0 || stepped_q || !requester_idle || left_valid || !scheduler_idle ||
               responses_move || !account_idle || path_write_i
       ),
       .clk_o(clk_requester)

@@ -24,8 +24,8 @@
 //     cycle 2   its answer: a job for the reader, an entry for the head queue
 //     later     heads and beats are joined at the output
 //
-// Timing: `release_o` and `pass_o` depend on `write_ready_i`, `completion_ready_i` and `settled_ready_i`, `idle_o` on
-// `step_valid_i` and `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
+// Timing: `pass_o` depends on `write_ready_i`, `completion_ready_i` and `settled_ready_i`, `idle_o` on `step_valid_i` and
+// `forget_i` of the same cycle; all other outputs are registers or depend on registers only.
 module payload_writer
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -308,10 +308,9 @@ module payload_writer
     else if (translating_i) queued_q <= queued_q + CountBits'(queued_i) - CountBits'(pass_o);
   end
 
-  assign count_o  = translating_i ? queued_q : heads;
-  assign room_o   = 32'(count_o) < Depth - Reserve;
-  assign pass_o   = head_valid && head_ready;
-  assign landed_o = pass_o && head.returned;
+  assign count_o = translating_i ? queued_q : heads;
+  assign room_o  = 32'(count_o) < Depth - Reserve;
+  assign pass_o  = head_valid && head_ready;
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 
@@ -361,13 +360,23 @@ module payload_writer
   assign completion_o       = head.completion;
 
   logic atomic_taken_q;  // by the host
-  assign atomic_valid_o  = head_valid && head.atomic && !atomic_taken_q;
-  assign atomic_qp_o     = head_qp;
-  assign atomic_place_o  = head.place;
-  assign atomic_o        = head.completion;
+  assign atomic_valid_o = head_valid && head.atomic && !atomic_taken_q;
+  assign atomic_qp_o    = head_qp;
+  assign atomic_place_o = head.place;
+  assign atomic_o       = head.completion;
 
-  assign settled_valid_o = head_valid && head.reads && (!head.atomic || atomic_taken_q);
-  assign settled_qp_o    = head_qp;
+  // What the head settles is told from its second cycle on.
+  logic settles;
+  assign settles = head_valid && head.reads && (!head.atomic || atomic_taken_q) && !pass_o;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) settled_valid_o <= 1'b0;
+    else settled_valid_o <= settles;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (settles) settled_qp_o <= head_qp;
+  end
 
   always_comb begin
     if (head.reads) head_ready = settled_valid_o && settled_ready_i;
@@ -388,13 +397,22 @@ module payload_writer
     end
   end
 
-  assign release_o       = head_valid && head_ready && head.packet;
-  assign release_class_o = head.class_of;
-  assign release_part_o  = head.part;
-  assign release_bytes_o = head.frame_bytes;
   payload_bytes_t release_rounded;
   assign release_rounded = head.payload_bytes + payload_bytes_t'(DataBytes - 1);
-  assign release_beats_o = beats_t'(release_rounded[$left(release_rounded):BeatBits]);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {release_o, landed_o} <= '0;
+    else {release_o, landed_o} <= {pass_o && head.packet, pass_o && head.returned};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (pass_o) begin
+      release_class_o <= head.class_of;
+      release_part_o  <= head.part;
+      release_bytes_o <= head.frame_bytes;
+      release_beats_o <= beats_t'(release_rounded[$left(release_rounded):BeatBits]);
+    end
+  end
 
   logic unused_rounded;
   assign unused_rounded = ^{rounded, release_rounded, step_q[1].beat, head.beat, head.responds};
@@ -409,10 +427,11 @@ module payload_writer
   end
 
   assign moves_o = region_write_i || pd_write_i || !regions_idle || step_valid_i || asked_q != '0 || unbar_i ||
-      forget_i || queues || queues_q;
+      forget_i || queues || queues_q || release_o || settled_valid_o != settles;
   assign beats_move_o = job_valid || !reader_idle || head_valid;
 
-  assign idle_o         = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i && !queues_q;
+  assign idle_o = regions_idle && !step_valid_i && asked_q == '0 && heads == '0 && reader_idle && !forget_i && !queues_q &&
+      !release_o;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

@@ -26,23 +26,40 @@ module qp_picker #(
     input  logic              drop_i      // the pick is replaced, if there is a request; not when it is taken
 );
 
-  // QPs whose index has bit `b`
-  function automatic logic [Qps-1:0] with_bit(input int unsigned b);
-    for (int unsigned i = 0; i < Qps; i++) with_bit[i] = 1'((i >> b) & 1);
+  // QPs are searched in groups, and in the group: two short searches are faster than a long one.
+  localparam int unsigned MemberBits = QpBits / 2;
+  localparam int unsigned Members = 2 ** MemberBits;
+  localparam int unsigned Groups = Qps / Members;
+  typedef logic [Groups-1:0] groups_t;  // or the members of one
+
+  // The lowest one, in log2 steps: a carry chain is slower.
+  function automatic groups_t lowest(input groups_t some);
+    groups_t from;
+    from = some;
+    for (int unsigned s = 1; s < Groups; s *= 2) from |= from << s;
+    lowest = some & ~(from << 1);
   endfunction
 
-  // The lowest one of `qps`, in log2 Qps steps: a carry chain is slower.
-  function automatic logic [Qps-1:0] lowest(input logic [Qps-1:0] qps);
-    logic [Qps-1:0] from;
-    from = qps;
-    for (int unsigned s = 1; s < Qps; s *= 2) from |= from << s;
-    lowest = qps & ~(from << 1);
+  // Those whose index has bit `b`
+  function automatic groups_t with_bit(input int unsigned b);
+    for (int unsigned i = 0; i < Groups; i++) with_bit[i] = 1'((i >> b) & 1);
+  endfunction
+
+  function automatic logic [QpBits-1:0] lowest_index(input logic [Qps-1:0] qps);
+    groups_t some, group, members, member;
+    members = '0;
+    for (int unsigned g = 0; g < Groups; g++) some[g] = qps[g*Members+:Members] != '0;
+    group = lowest(some);
+    for (int unsigned g = 0; g < Groups; g++) if (group[g]) members |= groups_t'(qps[g*Members+:Members]);
+    member = lowest(members);
+    for (int unsigned b = 0; b < QpBits; b++)
+    lowest_index[b] = (b < MemberBits) ? (member & with_bit(b)) != '0 : (group & with_bit(b - MemberBits)) != '0;
   endfunction
 
   logic valid_q, holds, pick, round;
   logic [QpBits-1:0] qp_q, index;
   logic [Qps-1:0] had_q, had_d;  // QPs that have had their turn
-  logic [Qps-1:0] turns, first;
+  logic [Qps-1:0] turns;
 
   assign holds = valid_q && !(drop_i && request_i != '0);
   assign pick  = !holds && request_i != '0;
@@ -50,14 +67,12 @@ module qp_picker #(
   always_comb begin
     turns = '0;
     round = 1'b0;
-    first = '0;
     index = '0;
     had_d = had_q;
     if (pick) begin
       turns = request_i & ~had_q;
       round = turns == '0;
-      first = round ? lowest(request_i) : lowest(turns);
-      for (int unsigned b = 0; b < QpBits; b++) index[b] = (first & with_bit(b)) != '0;
+      index = round ? lowest_index(request_i) : lowest_index(turns);
       if (round) had_d = had_q & ~(request_i | waits_i);
     end
     if (valid_q && ready_i) had_d[qp_q] = 1'b1;

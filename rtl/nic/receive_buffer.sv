@@ -36,7 +36,7 @@ module receive_buffer
     input cells_t  [Buffers-1:1] cells_i,
     input buffer_t [        7:0] buffer_of_i, // by class
 
-    input class_t                   class_i,          // of the frame, with its payload and its verdict
+    input class_t                   class_i,          // of the frame, with its payload; that of the header is its own
     input logic                     payload_valid_i,
     input logic   [DataBytes*8-1:0] payload_data_i,
 
@@ -86,21 +86,26 @@ module receive_buffer
 
   logic [Buffers-1:0][CountBits-1:0] base_d, base_q, size_d, size_q;  // in cells
 
-  logic   [CountBits-1:0] behind_d;  // the first cell behind the parts so far
-  cells_t [  Buffers-1:1] cells_q;
+  // The first cell behind the parts so far: of the lower half, and of the upper half without those of the lower one
+  logic [CountBits-1:0] lower_d, upper_d;
+  cells_t [Buffers-1:1] cells_q;
   logic cells_move, moved_q;  // bounds follow two cycles after a change
 
   assign cells_move = cells_q != cells_i;
 
   always_comb begin
-    behind_d = '0;
-    for (int unsigned b = 1; b < Buffers; b++) begin
-      base_d[b] = behind_d;
-      size_d[b] = CountBits'(cells_q[b]);
-      behind_d  = behind_d + size_d[b];
+    {lower_d, upper_d} = '0;
+    for (int unsigned b = 1; b < Buffers; b++) size_d[b] = CountBits'(cells_q[b]);
+    for (int unsigned b = 1; b < Buffers / 2; b++) begin
+      base_d[b] = lower_d;
+      lower_d   = lower_d + size_d[b];
     end
-    base_d[0] = behind_d;
-    size_d[0] = CountBits'(Cells) - behind_d;
+    for (int unsigned b = Buffers / 2; b < Buffers; b++) begin
+      base_d[b] = lower_d + upper_d;
+      upper_d   = upper_d + size_d[b];
+    end
+    base_d[0] = lower_d + upper_d;
+    size_d[0] = CountBits'(Cells) - base_d[0];
   end
 
   always_ff @(posedge clk_i) moved_q <= rst_i || cells_move;
@@ -126,25 +131,38 @@ module receive_buffer
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Payload
 
-  buffer_t to_q, to;  // part of the frame that arrives
+  buffer_t to_q, to, part;  // part of the payload that arrives, and of its header
   address_t [Buffers-1:0] tail_q;  // where the next frame begins
   number_t  [Buffers-1:0] used_q;  // beats of frames that were kept
   address_t at_q, at, behind;  // next beat of this frame, and the one behind it
   number_t came_q, came;  // beats of this frame
   logic over_q, over;  // payload of this frame did not fit
   logic begun_q;  // some of it came
-  logic write, keep, slot_free, bounds_move, settling_q;
+  logic write, fits, keep, slot_free, bounds_move, settling_q;
+  logic [Buffers-1:0] some;  // parts with room for a first beat
   logic bare;  // kept without its payload
 
   assign to     = begun_q ? to_q : buffer_of_i[class_i];
+  assign part   = (begun_q || payload_valid_i) ? to : buffer_of_i[header_i.class_of];
   assign at     = begun_q ? at_q : tail_q[to];
   assign behind = (at == last_o[to]) ? first_o[to] : at + 1'b1;
-  assign write  = payload_valid_i && !over_q && came_q < number_t'(room[to] - used_q[to]);
+  assign write  = payload_valid_i && !over_q && fits;
   assign over   = over_q || (payload_valid_i && !write) || (settling_q && (came_q != '0 || payload_valid_i));
   assign came   = came_q + number_t'(write);
   assign bare   = header_i.arrival.payload_bytes == PayloadTooLong;
   assign keep   = done_valid_i && keep_i && (!over || bare) && slot_free;
   assign full_o = done_valid_i && keep_i && !keep;
+
+  // The class of a first beat is known late, and how much room there is before.
+  always_comb begin
+    some = '0;
+    fits = 1'b0;
+    if (begun_q) fits = came_q < number_t'(room[to_q] - used_q[to_q]);
+    else if (payload_valid_i) begin
+      for (int unsigned b = 0; b < Buffers; b++) some[b] = used_q[b] != room[b];
+      fits = some[to];
+    end
+  end
 
   always_ff @(posedge clk_beats_i) begin
     if (rst_i) begin
@@ -183,7 +201,7 @@ module receive_buffer
   for (genvar b = 0; b < Buffers; b++) begin : gen_ring
     logic come, go;
     number_t stays;
-    assign come  = keep && to == buffer_t'(b);
+    assign come  = keep && part == buffer_t'(b);
     assign go    = release_i && release_part_i == buffer_t'(b);
     assign stays = go ? used_q[b] - number_t'(release_beats_i) : used_q[b];
 
@@ -214,11 +232,11 @@ module receive_buffer
     if (done_valid_i) for (int unsigned b = 0; b < Buffers; b++) slots_free[b] = stored_q[b] < size_q[b];
   end
 
-  assign slot_free = slots_free[to];
+  assign slot_free = slots_free[part];
 
   always_comb begin
     header      = header_i;
-    header.part = to;
+    header.part = part;
     header.beat = 16'(beat);
     for (int unsigned b = 0; b < Buffers; b++)
     wanted[b] = stored_q[b] != '0 && !fetch_q[b] && (!valid_q[b] || head_ready_i[b]);
@@ -233,7 +251,7 @@ module receive_buffer
   ) u_headers (
       .clk_i,
       .write_i        (keep),
-      .write_address_i(put_q[to]),
+      .write_address_i(put_q[part]),
       .data_i         ({qp_i, header}),
       .read_i         (fetch != '0),
       .read_address_i (fetch_slot),
@@ -252,7 +270,7 @@ module receive_buffer
 
   for (genvar b = 0; b < Buffers; b++) begin : gen_queue
     logic push;
-    assign push = keep && to == buffer_t'(b);
+    assign push = keep && part == buffer_t'(b);
 
     always_ff @(posedge clk_i) begin
       if (rst_i) stored_q[b] <= '0;
@@ -321,7 +339,7 @@ module receive_buffer
       end
       assert (empty || !bounds_move)
       else $error("receive_buffer: sizes change while a frame is in the buffer");
-      assert (!keep || header_i.class_of == class_i)
+      assert (!keep || !(begun_q || payload_valid_i) || header_i.class_of == class_i)
       else $error("receive_buffer: header and payload of different classes");
     end
   end

@@ -93,13 +93,13 @@ module receive_engine
     output logic               recv_ready_o,
 
     // Oldest request of each part of the receive buffer
-    input  logic     [Buffers-1:0]             packet_valid_i,
-    input  logic     [Buffers-1:0][QpBits-1:0] packet_qp_i,
-    input  waiting_t [Buffers-1:0]             packet_i,
-    output logic     [Buffers-1:0]             packet_ready_o,
-    output logic     [Buffers-1:0]             offered_o,       // the part of the reaction that waits to be taken
-    output logic     [Buffers-1:0]             passed_o,        // that of what responder or requester take
-    input  logic                               backlog_i,       // a part holds more than a few
+    input logic [Buffers-1:0] packet_valid_i,
+    input logic [Buffers-1:0][QpBits-1:0] packet_qp_i,
+    input waiting_t [Buffers-1:0] packet_i,
+    output logic [Buffers-1:0] packet_ready_o,
+    output logic [Buffers-1:0] next_o,  // the part of a packet that has left it, and is not taken
+    output logic [Buffers-1:0] passed_o,  // that of one that responder or requester take
+    input logic backlog_i,  // a part holds more than a few
 
     output logic                   reaction_valid_o,
     output logic      [QpBits-1:0] reaction_qp_o,
@@ -220,11 +220,12 @@ module receive_engine
   logic [QpBits-1:0] atomic_qp;
   logic [63:0] original;
 
-  // The parts of the receive buffer take turns, packet by packet.
-  logic packet_valid, packet_taken, event_taken, reaction_taken, parts_move, unused_turn_moves;
-  logic offer;  // what is returned leaves its part, and is offered to the requester
+  // The parts of the receive buffer take turns, packet by packet. The packet that is next leaves its part, and is kept
+  // here until responder or requester takes it.
+  logic next_valid, next, packet_valid_q, packet_passes, event_taken, reaction_taken, parts_move, unused_turn_moves;
+  logic offer;  // it is returned, and is offered to the requester from the next cycle on
   logic offered_q;
-  logic reacting;  // some of it is offered or under way
+  logic reacting;  // what is returned is offered or under way
   logic [Buffers-1:0] part, part_q;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
@@ -236,15 +237,28 @@ module receive_engine
       .clk_i    (clk_responder),
       .rst_i,
       .request_i(packet_valid_i),
-      .valid_o  (packet_valid),
+      .valid_o  (next_valid),
       .grant_o  (part),
       .index_o  (part_index),
-      .ready_i  (packet_taken),
+      .ready_i  (next),
       .moves_o  (parts_move)
   );
 
-  assign packet_qp = packet_qp_i[part_index];
-  assign packet    = packet_i[part_index];
+  assign next          = next_valid && !packet_valid_q;
+  assign packet_passes = event_taken || reaction_taken;
+
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) packet_valid_q <= 1'b0;
+    else packet_valid_q <= next || (packet_valid_q && !packet_passes);
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (next) begin
+      part_q    <= part;
+      packet_qp <= packet_qp_i[part_index];
+      packet    <= packet_i[part_index];
+    end
+  end
 
   localparam logic [5:0] PacketsPerGrant = 6'd16;
   logic [5:0] packets_q;  // packets since the last grant; saturates
@@ -252,7 +266,7 @@ module receive_engine
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv] = recv_valid_i && room && recv_room;
   assign may_take = room && asks_room && carried_ready && refusals < 5'd8;
-  assign packet_wish = packet_valid && !packet.returned && may_take && !reacting;
+  assign packet_wish = packet_valid_q && !packet.returned && may_take && !reacting;
   assign wish[FromPacket] = packet_wish;
   assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
   assign wish[FromFail] = fail_valid_i && room;
@@ -300,8 +314,7 @@ module receive_engine
   assign command_ready_o = grant[FromCommand] && event_ready;
   assign recv_ready_o    = grant[FromRecv] && event_ready;
   assign event_taken     = grant[FromPacket] && event_ready;
-  assign packet_taken    = event_taken || offer;
-  assign packet_ready_o  = packet_taken ? part : '0;
+  assign packet_ready_o  = next ? part : '0;
   assign fail_ready_o    = grant[FromFail] && event_ready;
   assign read_ready_o    = grant[FromRead] && event_ready;
 
@@ -429,7 +442,8 @@ module receive_engine
   logic [$clog2(ReactionsMax+1)-1:0] reactions, landings;
 
   assign reacting = offered_q || reactions != '0;
-  assign offer = packet_valid && packet.returned && !offered_q && reactions_ready && room && asks_room && carried_count == '0;
+  assign offer = (next ? packet_i[part_index].returned : packet_valid_q && packet.returned && !offered_q) &&
+      reactions_ready && room && asks_room && carried_count == '0;
   assign reaction_taken = reaction_valid_o && reaction_ready_i;
 
   always_ff @(posedge clk_responder) begin
@@ -438,22 +452,16 @@ module receive_engine
     else if (reaction_taken) offered_q <= 1'b0;
   end
 
-  always_ff @(posedge clk_responder) begin
-    if (offer) begin
-      part_q <= part;
-      reaction_qp_o <= packet_qp;
-      reaction_o <= '{
+  assign reaction_valid_o = offered_q;
+  assign reaction_qp_o = packet_qp;
+  assign reaction_o = '{
           psn: packet.arrival.psn,
           syndrome: packet.syndrome,
           answer: packet.arrival.operation == OpAck,
           returned: '{operation: packet.arrival.operation, bytes: packet.arrival.payload_bytes}
       };
-    end
-  end
-
-  assign reaction_valid_o = offered_q;
-  assign offered_o = offered_q ? part_q : '0;
-  assign passed_o = event_taken ? part : reaction_taken ? part_q : '0;
+  assign next_o = packet_valid_q ? part_q : '0;
+  assign passed_o = packet_passes ? part_q : '0;
 
   fifo #(
       .Width($bits(carried_t)),
@@ -461,7 +469,7 @@ module receive_engine
   ) u_reacted (
       .clk_i  (clk_responder),
       .rst_i,
-      .valid_i(offer),
+      .valid_i(reaction_taken),
       .ready_o(reactions_ready),
       .data_i (carried_in),
       .valid_o(reacted_valid),
@@ -717,16 +725,16 @@ module receive_engine
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Refusals: where the responder goes back to, carried beside the check of the region. Packets are taken while there
-  // is room for those that are on their way to their verdict: at most one per cycle, six cycles long.
+  // is room for those that are on their way to their verdict: at most one per cycle, seven cycles long.
 
   typedef struct packed {
     logic [QpBits-1:0] qp;
     refusal_t          refusal;
   } refused_t;
 
-  refused_t refused_d, refused_in;
+  refused_t refused_d, refused_in_q;
   refused_t [1:0] refused_q;
-  logic refusals_ready, checked, checked_q;
+  logic refusals_ready, refuses_q, checked, checked_q;
 
   assign refused_d = '{qp: left_work_qp, refusal: left.refusal};
   assign checked   = left_valid && left.work_valid;
@@ -741,9 +749,16 @@ module receive_engine
     if (checked_q) refused_q[1] <= refused_q[0];
   end
 
-  always_comb begin
-    refused_in                = refused_q[1];
-    refused_in.refusal.remote = bars_remote;
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) refuses_q <= 1'b0;
+    else refuses_q <= bars || unread_ready_o;
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (bars) begin
+      refused_in_q <= refused_q[1];
+      refused_in_q.refusal.remote <= bars_remote;
+    end else if (unread_ready_o) refused_in_q <= {unread_qp_i, unread_i};
   end
 
   fifo #(
@@ -752,16 +767,16 @@ module receive_engine
   ) u_refusals (
       .clk_i  (clk_responder),
       .rst_i,
-      .valid_i(bars || unread_ready_o),
+      .valid_i(refuses_q),
       .ready_o(refusals_ready),
-      .data_i (bars ? refused_in : {unread_qp_i, unread_i}),
+      .data_i (refused_in_q),
       .valid_o(refuse_valid),
       .ready_i(grant[FromRefuse] && event_ready),
       .data_o ({refuse_qp, refusal}),
       .count_o(refusals)
   );
 
-  assign refusing_o = refusals != '0;
+  assign refusing_o = refuses_q || refusals != '0;
 
   // READ responses whose payload cannot be read come in between. Room stays for packets on their way to their verdict.
   assign unread_ready_o  = unread_valid_i && !bars && refusals < 5'd6;
@@ -830,13 +845,27 @@ module receive_engine
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Answers
 
-  logic answers_idle, answer_valid, left_granted;
+  logic answers_idle, answer_valid, answered_q, left_granted, left_responds, responded_q, response_valid_q;
   logic [7:0] coming;
+  logic [QpBits-1:0] answered_qp_q;
+  response_t response_q;
+
+  // Whether its QP is barred is looked up in the cycle behind the step, in which a READ response counts as an answer, too.
+  assign left_granted  = left_valid && left.granted;
+  assign left_responds = left_valid && left.work_valid && left.work.responds;
+
+  always_ff @(posedge clk_responder) begin
+    if (rst_i) {answered_q, responded_q} <= '0;
+    else {answered_q, responded_q} <= {left_granted, left_responds};
+  end
+
+  always_ff @(posedge clk_responder) begin
+    if (left_granted) {answered_qp_q, response_valid_q, response_q} <= {left_qp, left.response_valid, left.response};
+  end
 
   // An answer of a QP that is closed meanwhile is discarded, too.
-  assign left_granted = left_valid && left.granted;
-  assign answer_valid = left.response_valid && !barred[left_qp] && !(bars && refused_q[1].qp == left_qp) &&
-      !(translating_i && discard_i && command_qp_i == left_qp);
+  assign answer_valid = response_valid_q && !barred[answered_qp_q] && !(bars && refused_q[1].qp == answered_qp_q) &&
+      !(translating_i && discard_i && command_qp_i == answered_qp_q);
 
   assign behind_read = sending_i[grant_qp];
 
@@ -853,10 +882,10 @@ module receive_engine
       .grant_qp_o      (grant_qp),
       .grant_ready_i   (grant[FromGrant] && event_ready),
       .grant_drop_i    (behind_read),
-      .step_valid_i    (left_granted),
-      .step_qp_i       (left_qp),
+      .step_valid_i    (answered_q),
+      .step_qp_i       (answered_qp_q),
       .response_valid_i(answer_valid),
-      .response_i      (left.response),
+      .response_i      (response_q),
       .head_o          (answer_o),
       .head_qp_o       (answer_qp_o),
       .head_response_o (answer_response_o),
@@ -865,8 +894,12 @@ module receive_engine
       .idle_o          (answers_idle)
   );
 
-  // One that waits for page table entries is not a few cycles away.
-  assign answer_coming_o = stalled ? '0 : coming;
+  // One that waits for page table entries, as it did in the cycle before, is not a few cycles away.
+  logic stalled_q;
+
+  always_ff @(posedge clk_resolve) stalled_q <= !rst_i && stalled;
+
+  assign answer_coming_o = stalled_q ? '0 : coming;
 
   assign failed_o = step_valid &&
       step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong, ResponderUnwritable};
@@ -889,17 +922,18 @@ module receive_engine
     event_o[CountRecvRefused] = step_valid && step_kind == ResponderPost &&
         step_note inside {ResponderRefusedFull, ResponderRefusedState};
     event_o[CountLocalAccess] = refused;
-    if (left_granted && answer_valid) begin
+    if (answered_q && answer_valid) begin
       event_o[CountAnswersOut] = 1'b1;
-      event_o[CountNaksOut]    = left.response.syndrome == SyndromeSequence;
-      event_o[CountRnrNaksOut] = left.response.syndrome[7:5] == SyndromeRnr[7:5];
+      event_o[CountNaksOut]    = response_q.syndrome == SyndromeSequence;
+      event_o[CountRnrNaksOut] = response_q.syndrome[7:5] == SyndromeRnr[7:5];
     end
-    if (left_valid && left.work_valid && left.work.responds) event_o[CountAnswersOut] = 1'b1;
+    if (responded_q) event_o[CountAnswersOut] = 1'b1;
     event_o[32'(CountTranslationStalled0)+32'(stalled_class)] = stalled;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
-      !step_valid && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 && refusals == '0 &&
+      !step_valid && !packet_valid_q && !reacting && !landing_valid_i && landings == '0 && carried_count == '0 &&
+      !refusing_o &&
       !original_valid_i && originals == '0 && writer_idle && answers_idle && replies_idle && resolve_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -907,8 +941,8 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || unread_ready_o || offer || reacting || landing_valid_i || landings != '0 ||
-          parts_move || !responder_idle || carried_count != '0 || refusals != '0 || original_valid_i || originals != '0 ||
+      .enable_i(rst_i || wish != '0 || unread_ready_o || next || offer || reacting || landing_valid_i || landings != '0 ||
+          parts_move || !responder_idle || carried_count != '0 || refusing_o || original_valid_i || originals != '0 ||
           atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle ||
           left_in_valid || left_valid),
       .clk_o(clk_responder)
@@ -931,20 +965,20 @@ module receive_engine
       assert (!packet_step || carried_valid)
       else $error("receive_engine: a packet's step without its packet");
     if (!rst_i)
-      assert (!packet_taken || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax ||
+      assert (!packet_passes || 32'(packet.arrival.payload_bytes) <= PayloadBytesMax ||
               packet.arrival.payload_bytes == PayloadTooLong)
       else $error("receive_engine: more payload than a packet has");
     if (!rst_i)
       assert (!landing_valid_i || landings_ready)
       else $error("receive_engine: a landing that has no room");
     if (!rst_i)
-      assert (!offered_q || reactions != '0)
+      assert (!offered_q || (packet_valid_q && packet.returned))
       else $error("receive_engine: a reaction without its packet");
     if (!rst_i)
-      assert (!offered_q || !packet_taken)
-      else $error("receive_engine: a packet goes past a reaction");
+      assert (!reaction_taken || reactions_ready)
+      else $error("receive_engine: a reaction that has no room");
     if (!rst_i)
-      assert (!bars || refusals_ready)
+      assert (!refuses_q || refusals_ready)
       else $error("receive_engine: a refusal that has no room");
     if (!rst_i)
       assert (!original_valid_i || (original_room && originals < atomics_o))

@@ -109,9 +109,13 @@ module region_table
   logic ask_q, late_q, other_late_q;
   use_e use_q;
   logic [31:0] key_q, bytes_q, other_key_q;
-  logic [63:0] va_q, offset;
+  logic [63:0] va_q;
 
-  assign offset = va_q - region.base;
+  // A region has less than 2^48 bytes, so the offset in it has 48 bits and no more: the upper ones of the address are those
+  // of its base, or one more with a borrow from the lower ones.
+  logic [48:0] offset, spare;  // spare: the greatest offset at which the access fits, below 0 if there is none
+  assign offset = 49'(va_q[47:0]) - 49'(region.base[47:0]);
+  assign spare  = 49'(region.length) - 49'(bytes_q);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) ask_q <= 1'b0;
@@ -146,25 +150,25 @@ module region_table
   end
 
   // Stage 2: compare the range.
-  logic named_q, other_named_q;
+  logic named_q, other_named_q, borrow_q, same_q, above_q, fits_q, near;
   logic [IndexBits-1:0] index_q, other_index_q;
-  logic [63:0] offset_q;
-  logic [47:0] length_q;
-  logic [31:0] asked_q;
+  logic [47:0] offset_q, spare_q;
 
   always_ff @(posedge clk_i) begin
     if (ask_q) begin
-      named_q <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions && region.pd == pd && granted && va_q >= region.base && !late;
+      named_q <= region.tag == key_q[7:0] && 32'(key_q[31:8]) < Regions && region.pd == pd && granted && !late;
       index_q <= key_q[8+:IndexBits];
-      offset_q <= offset;
-      length_q <= region.length;
-      asked_q <= bytes_q;
+      {borrow_q, offset_q} <= offset;
+      same_q <= va_q[63:48] == region.base[63:48];
+      above_q <= 17'(va_q[63:48]) == 17'(region.base[63:48]) + 1'b1;
+      {fits_q, spare_q} <= {!spare[48], spare[47:0]};
       other_named_q <= other_remote && other_tag == other_key_q[7:0] && other_pd == pd && 32'(other_key_q[31:8]) < Regions && !other_late;
       other_index_q <= other_key_q[8+:IndexBits];
     end
   end
 
-  assign allowed_o     = named_q && valid_q[index_q] && 65'(offset_q) + 65'(asked_q) <= 65'(length_q);
+  assign near          = borrow_q ? above_q : same_q;
+  assign allowed_o     = named_q && near && valid_q[index_q] && fits_q && offset_q <= spare_q;
   assign other_valid_o = other_named_q && valid_q[other_index_q];
   assign idle_o        = !ask_q && !ask_i;
 

@@ -61,7 +61,7 @@ module response_scheduler
 
   state_e state_q;
   logic [Qps-1:0] request;
-  logic picked, may, may_q, waits, turn, replaced;
+  logic picked, may, may_q, waits, replaced;
   logic [QpBits-1:0] picked_qp, qp_q;
 
   always_comb begin
@@ -88,19 +88,28 @@ module response_scheduler
   assign may      = class_allowed_i[class_i[picked_qp]];
   assign replaced = picked ? !may && request != '0 : request != '0;
 
-  // Bytes of responses less those of requests, while both wait
-  logic signed [17:0] ahead_q;
+  // Bytes of responses less those of requests, while both wait. Responses have their turn while they are not ahead.
+  logic signed [17:0] ahead_q, ahead;
+  logic turn_q;
+
+  always_comb begin
+    ahead = ahead_q;
+    if (counted_i) begin
+      ahead += counted_response_i ? 18'(counted_bytes_i) : -18'(counted_bytes_i);
+      if (!(counted_response_i ? request_i : waits)) ahead = '0;
+    end
+  end
 
   assign waits  = (picked && may_q) || state_q != Pick;
-  assign turn   = ahead_q <= 0;
-  assign hold_o = waits && turn;
-  assign take_o = picked && may && state_q == Pick && allowed_i && !sent_i && (turn || !request_i);
+  assign hold_o = waits && turn_q;
+  assign take_o = picked && may && state_q == Pick && allowed_i && !sent_i && (turn_q || !request_i);
   assign qp_o   = state_q == Pick ? picked_qp : qp_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q <= Pick;
       ahead_q <= '0;
+      turn_q  <= 1'b1;
     end else begin
       case (state_q)
         Pick:    if (take_o) state_q <= Read;
@@ -108,8 +117,7 @@ module response_scheduler
         Reply:   if (over_i) state_q <= Account;
         default: state_q <= Pick;
       endcase
-      if (counted_i && !(counted_response_i ? request_i : waits)) ahead_q <= '0;
-      else if (counted_i) ahead_q <= ahead_q + (counted_response_i ? 18'(counted_bytes_i) : -18'(counted_bytes_i));
+      if (counted_i) {ahead_q, turn_q} <= {ahead, ahead <= 0};
     end
   end
 

@@ -124,8 +124,14 @@ module send_completions
   assign refused      = refused_valid && (count == '0 || waits);
   assign refused_idle = refusals == '0;
 
-  // Behind what is known of its data
-  assign pop          = held_valid && room_i && (missing == '0 || missing[9]) && !(refused_valid && waits);
+  // Behind what is known of its data; that it may leave is found in the cycle before
+  logic may_q;
+  assign pop = may_q && room_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) may_q <= 1'b0;
+    else may_q <= held_valid && !pop && (missing == '0 || missing[9]) && !(refused_valid && waits);
+  end
 
   // QPs with a READ that is to fail, and those behind it
   logic [Qps-1:0] spoilt_q, flushed_q;

@@ -33,7 +33,7 @@ module sent_account
     input  logic              paced_i,
     input  logic              limited_i,        // the step's QP is limited
     output logic              room_o,
-    output logic              counted_o,        // the packet of the cycle before
+    output logic              counted_o,        // the packet of two cycles before
     output logic [      15:0] counted_bytes_o,  // on the wire
 
     output logic              sent_valid_o,   // to rate_limiter
@@ -101,8 +101,14 @@ module sent_account
     frame += 16'(WireOverhead);
   end
 
-  assign counted_o       = step_q && counted_q;
-  assign counted_bytes_o = frame;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) counted_o <= 1'b0;
+    else counted_o <= step_q && counted_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (step_q) counted_bytes_o <= frame;
+  end
 
   logic valid, ready, pop, held, sent_done_q, bytes_done_q;
   logic [$clog2(Depth + 1)-1:0] count;
@@ -152,7 +158,7 @@ module sent_account
   assign release_o    = {known_q[3], step_valid_i && !holds};
   assign release_qp_o = {known_qp_q[3], step_qp_i};
 
-  assign idle_o = !step_valid_i && !step_q && count == '0 && !valid && known_q == '0;
+  assign idle_o = !step_valid_i && !step_q && !counted_o && count == '0 && !valid && known_q == '0;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i)

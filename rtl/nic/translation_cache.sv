@@ -2,7 +2,7 @@
 // gives way. What an entry says, the address of its page, is not kept: DMA goes by key and address.
 //
 // - One operation at a time, by `operation_i` in a cycle with `ready_o`:
-//   LOOK: in the next cycle `looked_o` is 1, and `hit_o` says whether the entry is there. It counts as used.
+//   LOOK: two cycles later `looked_o` is 1, and `hit_o` says whether the entry is there. It counts as used.
 //   FILL: takes the entry in, as used last. It must not be there. Ready again after two cycles.
 //   FORGET: drops the entries `number_i` to `number_i` + `count_i` − 1, or all. Takes as many cycles as there are sets.
 // - `log_sets_i`: binary logarithm of the sets that are used, 0 to that of `Sets`; may change while the cache is empty.
@@ -38,21 +38,30 @@ module translation_cache
     entry_number_t number;
   } way_t;
 
-  typedef enum logic [1:0] {
-    Ready  = 2'd0,
-    Judge  = 2'd1,
-    Fill   = 2'd2,
-    Forget = 2'd3
+  typedef enum logic [2:0] {
+    Ready  = 3'd0,
+    Match  = 3'd1,
+    Judge  = 3'd2,
+    Fill   = 3'd3,
+    Forget = 3'd4
   } state_e;
 
   state_e state_q;
   entry_number_t number_q;
-  logic [39:0] count_q;
-  logic all_q, last_q;
+  entry_number_t end_q;  // the last one that is forgotten
+  logic all_q, wraps_q, last_q;
   logic [SetBits-1:0] set, set_q, next_q;
   way_t [Ways-1:0] ways, kept;  // the one that was used last is number 0
-  logic [Ways-1:0] match;
+  logic [Ways-1:0] match_q;
   logic write;
+
+  // FORGET drops it.
+  function automatic logic forgotten(input entry_number_t number);
+    logic from, until_end;
+    from      = number >= number_q;
+    until_end = number <= end_q;
+    forgotten = all_q || (wraps_q ? from || until_end : from && until_end);
+  endfunction
 
   function automatic logic [SetBits-1:0] set_of(input logic [SetBits-1:0] number, input logic [3:0] log_sets);
     return number & ~({SetBits{1'b1}} << log_sets);
@@ -81,8 +90,9 @@ module translation_cache
       .data_o         (ways)
   );
 
-  always_comb begin
-    for (int unsigned w = 0; w < Ways; w++) match[w] = ways[w].valid && ways[w].number == number_q;
+  always_ff @(posedge clk_i) begin
+    if (state_q == Match)
+      for (int unsigned w = 0; w < Ways; w++) match_q[w] <= ways[w].valid && ways[w].number == number_q;
   end
 
   always_comb begin
@@ -90,9 +100,9 @@ module translation_cache
     write = 1'b0;
     case (state_q)
       Judge: begin
-        write = match != '0;
+        write = match_q != '0;
         // Those in front of it move back by one.
-        for (int unsigned w = 1; w < Ways; w++) if ((match >> w) != '0) kept[w] = ways[w-1];
+        for (int unsigned w = 1; w < Ways; w++) if ((match_q >> w) != '0) kept[w] = ways[w-1];
         kept[0] = '{valid: 1'b1, number: number_q};
       end
       Fill: begin
@@ -101,9 +111,7 @@ module translation_cache
       end
       Forget: begin
         write = 1'b1;
-        for (int unsigned w = 0; w < Ways; w++) begin
-          if (all_q || ways[w].number - number_q < count_q) kept[w].valid = 1'b0;
-        end
+        for (int unsigned w = 0; w < Ways; w++) if (forgotten(ways[w].number)) kept[w].valid = 1'b0;
       end
       default: ;
     endcase
@@ -111,12 +119,16 @@ module translation_cache
 
   always_ff @(posedge clk_i) begin
     if (rst_i) state_q <= Ready;
-    else if (taken) state_q <= forget_i ? Forget : look_i ? Judge : Fill;
+    else if (taken) state_q <= forget_i ? Forget : look_i ? Match : Fill;
+    else if (state_q == Match) state_q <= Judge;
     else if (state_q != Forget || last_q) state_q <= Ready;
   end
 
   always_ff @(posedge clk_i) begin
-    if (taken) {number_q, count_q, all_q} <= {number_i, count_i, all_i};
+    if (taken) begin
+      {number_q, all_q} <= {number_i, all_i};
+      {wraps_q, end_q}  <= 41'(number_i) + 41'(count_i) - 41'd1;
+    end
     if (reads) begin
       set_q  <= set;
       next_q <= set + 1'b1;
@@ -127,6 +139,6 @@ module translation_cache
   assign ready_o      = state_q == Ready;
   assign forgetting_o = state_q == Forget;
   assign looked_o     = state_q == Judge;
-  assign hit_o        = match != '0;
+  assign hit_o        = match_q != '0;
 
 endmodule

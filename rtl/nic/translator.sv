@@ -92,7 +92,8 @@ module translator
   mapping_t new_q, mapping;
   logic [64:0] new_behind;  // the first byte behind the region that is written
   entry_number_t forget_first_q;
-  logic [39:0] forget_count_q;
+  logic [51:0] forget_base_q, forget_last_q;  // the first and the last page that are forgotten
+  logic [39:0] forget_count;
 
   logic [1:0] ask_valid, asks_ready;
   place_t [1:0] asks;
@@ -134,7 +135,8 @@ module translator
     end
   end
 
-  assign new_behind = 65'(region_i.base) + 65'(region_i.length);
+  assign new_behind   = 65'(region_i.base) + 65'(region_i.length);
+  assign forget_count = 40'(forget_last_q - forget_base_q) + 1'b1;
 
   always_ff @(posedge clk_i) begin
     if (write_i && on_i) begin
@@ -150,7 +152,8 @@ module translator
     end
     if (change_q == Replace) begin
       forget_first_q <= mapping.first;
-      forget_count_q <= 40'((mapping.last[63:12] >> mapping.page) - (mapping.base[63:12] >> mapping.page) + 52'd1);
+      forget_base_q  <= mapping.base[63:12] >> mapping.page;
+      forget_last_q  <= mapping.last[63:12] >> mapping.page;
     end
   end
 
@@ -334,7 +337,7 @@ module translator
       .forget_i(forgets),
       .all_i   (all_q),
       .number_i(forgets ? forget_first_q : fills ? missing_q[filled_q[2:0]] : number[look_from]),
-      .count_i (forget_count_q),
+      .count_i (forget_count),
       .ready_o (cache_ready),
       .forgetting_o(forgetting),
       .looked_o(looked),
@@ -362,7 +365,7 @@ module translator
       end
       if (forgets) begin
         for (int unsigned m = 0; m < Misses; m++)
-        if (all_q || missing_q[m] - forget_first_q < forget_count_q) wanted_q[m] <= 1'b0;
+        if (all_q || missing_q[m] - forget_first_q < forget_count) wanted_q[m] <= 1'b0;
       end
     end
   end

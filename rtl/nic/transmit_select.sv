@@ -57,6 +57,7 @@ module transmit_select
     input  logic           [         7:0][SlotBits-1:0] slot_i,
     input  logic           [         7:0][  QpBits-1:0] slot_qp_i,
     input  payload_bytes_t [         7:0]               slot_bytes_i,
+    input  beats_t         [         7:0]               slot_beats_i,
     output logic           [         7:0]               slot_pop_o,
     input  request_t                                    request_i,        // one cycle after the pop
     input  wire_bytes_t                                 request_bytes_i,  // likewise, on the wire
@@ -105,17 +106,30 @@ module transmit_select
   logic answer_some, slot_some, settles, cnp_wish;
   logic [2:0] answer_class, slot_class;
   class_t cnp_class;
+  logic cnp_known_q, cnp_known_d, cnp_tagged_q;
   logic select, stage_ready, may_select, turn;
   kind_e kind;
   logic [QpBits-1:0] qp;
-  payload_bytes_t bytes, rounded;
+  payload_bytes_t bytes;
 
   assign answer_wish = answer_i & ~paused_i;
   assign slot_wish   = slot_valid_i & ~paused_i;
-  assign cnp_class   = class_of_frame(maps_i, {1'b0, tagged_i[cnp_qp_i]}, cnp_pcp_i, cnp_dscp_i);
-  assign cnp_wish    = cnp_valid_i && !paused_i[cnp_class];
+  assign cnp_class   = class_of_frame(maps_i, {1'b0, cnp_tagged_q}, cnp_pcp_i, cnp_dscp_i);
+  assign cnp_wish    = cnp_valid_i && cnp_known_q && !paused_i[cnp_class];
   assign may_select  = stage_ready && job_ready_i;
   assign select      = may_select && (cnp_wish || answer_some || turn);
+
+  // Whether a CNP has a tag is looked up in the cycle before.
+  assign cnp_known_d = cnp_valid_i && !cnp_ready_o;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) cnp_known_q <= 1'b0;
+    else cnp_known_q <= cnp_known_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (cnp_valid_i && !cnp_known_q) cnp_tagged_q <= tagged_i[cnp_qp_i];
+  end
 
   // Answers that went ahead of the request that waits
   localparam logic [3:0] AnswersFirst = 4'd15;
@@ -175,13 +189,12 @@ module transmit_select
   end
 
   assign bytes            = (kind == KindRequest) ? slot_bytes_i[slot_class] : '0;
-  assign job_valid_o      = slot_pop_o != '0 && bytes != '0;
+  assign job_valid_o      = slot_pop_o != '0 && job_beats_o != '0;
   assign job_slot_o       = slot_i[slot_class];
   assign job_address_o    = {job_slot_o, {(12 - BeatBits) {1'b0}}};
-  assign rounded          = bytes + payload_bytes_t'(DataBytes - 1);
-  assign job_beats_o      = beats_t'(rounded[$left(rounded):BeatBits]);
+  assign job_beats_o      = slot_beats_i[slot_class];
   assign job_bytes_o      = (bytes[BeatBits-1:0] == '0) ? 7'(DataBytes) : 7'(bytes[BeatBits-1:0]);
-  assign slot_free_o      = slot_pop_o != '0 && bytes == '0;
+  assign slot_free_o      = slot_pop_o != '0 && job_beats_o == '0;
   assign slot_free_slot_o = job_slot_o;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -291,9 +304,9 @@ module transmit_select
   assign {eth_o, ip_o, udp_port_o, bth_o, ext_o, payload_bytes_o} = desc_q;
 
   logic unused_fields;  // fields of packed types that are not needed here
-  assign unused_fields = ^{request_i, maps_i, rounded};
+  assign unused_fields = ^{request_i, maps_i};
 
-  assign moves_o = write_i || select || settles || move || (offered_q && desc_ready_i);
-  assign idle_o = !cnp_wish && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
+  assign moves_o = write_i || select || settles || move || (offered_q && desc_ready_i) || cnp_known_q != cnp_known_d;
+  assign idle_o = !cnp_wish && cnp_known_q == cnp_known_d && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
 
 endmodule

@@ -15,8 +15,9 @@
 //   oldest of its class, `unread_valid_o` offers its QP and PSN, of one packet at a time. The requester's step of it
 //   withdraws a request and what is behind it; the responder's refusal (`refused_…`) withdraws a READ response and those
 //   of its QP behind it. Of a QP whose response is offered no further response is built (`unread_qps_o`).
-// - Pop: `head_o` shows the oldest packet of each class if it is ready, from its second cycle as the oldest on; `pop_i`
-//   takes it, and `info_o` gives its content one cycle later, `info_bytes_o` its length.
+// - Pop: `head_o` shows the oldest packet of each class if it is ready, from its second cycle as the oldest on and from the
+//   second cycle after its data; `pop_i` takes it, and `info_o` gives its content one cycle later, `info_bytes_o` its
+//   length.
 // - Release: `release_i` frees a slot; up to two per cycle.
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
 //   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
@@ -61,11 +62,11 @@ module transmit_slots
     output logic   [7:0] class_free_o,
     output logic   [7:0] class_held_o,           // classes that hold a slot
 
-    input logic              context_valid_i,   // a step of any kind, with the context after it
+    input logic context_valid_i,  // a step of any kind in this cycle or the one before, with the context after it
     input logic [QpBits-1:0] context_qp_i,
-    input logic              context_ready_i,   // the QP is ready
-    input psn_t              context_oldest_i,  // oldest PSN that may be wanted: as requester_oldest_wanted has it
-    input psn_t              context_next_i,    // next PSN to be granted
+    input logic context_ready_i,  // the QP is ready
+    input psn_t context_oldest_i,  // oldest PSN that may be wanted: as requester_oldest_wanted has it
+    input psn_t context_next_i,  // next PSN to be granted
 
     input logic [Qps-1:0] failing_i,  // QPs that fail: none of their packets is wanted
 
@@ -99,7 +100,7 @@ module transmit_slots
     input logic                     packet_i,        // there is a packet
     input logic        [QpBits-1:0] step_qp_i,
     input request_t                 request_i,
-    input logic                     counted_i,       // a cycle after a step with a packet: its length on the wire
+    input logic                     counted_i,       // two cycles after a step with a packet: its length on the wire
     input wire_bytes_t              counted_bytes_i,
 
     input  logic   [         8:0] read_ahead_i,
@@ -128,6 +129,7 @@ module transmit_slots
     output logic           [         7:0][SlotBits-1:0] head_slot_o,
     output logic           [         7:0][  QpBits-1:0] head_qp_o,
     output payload_bytes_t [         7:0]               head_bytes_o,
+    output beats_t         [         7:0]               head_beats_o,
     input  logic           [         7:0]               pop_i,         // at most one bit
     output logic           [InfoBits-1:0]               info_o,        // request_t
     output wire_bytes_t                                 info_bytes_o,  // its length on the wire
@@ -168,14 +170,13 @@ module transmit_slots
 
   assign free_o = used_q != '1;
 
+  logic [7:0] free_q, free_d;  // classes that may take a slot
   logic [7:0] none_q, open_q;  // classes that hold no slot, and that are open
   logic [CountBits-1:0] left_q;  // slots that count for no class
-  logic signed [CountBits+2:0] shared_q;  // of these, without one for each class that is both; below 0 when one opens
+  logic signed [CountBits+2:0] shared;  // of these, without one for each class that is both; below 0 when one opens
 
-  always_comb begin
-    class_held_o = ~none_q;
-    for (int unsigned c = 0; c < 8; c++) class_free_o[c] = none_q[c] || $signed({1'b0, share_q[c]}) < shared_q;
-  end
+  assign class_held_o = ~none_q;
+  assign class_free_o = free_q;
 
   // Grants whose step has not come yet
   logic granted_valid, granted_ready, reserved_q;
@@ -224,6 +225,7 @@ module transmit_slots
   logic [Qps-1:0] sending;
   logic [7:0] drop;  // class whose oldest packet is withdrawn; at most one bit
   logic [7:0] ends;  // classes whose oldest packet is of a QP that fails
+  logic [7:0] head_asks;  // classes whose oldest packet asks for an ACK
   logic [SlotBits-1:0] drop_slot, pop_slot;
   logic done, dropped, come_last, refused;
   logic [SlotBits-1:0] done_tag, refused_slot;  // slot for which no more data is to come, for which none was asked
@@ -250,7 +252,7 @@ module transmit_slots
   };
   assign freed_slot = {done_tag, drop_slot, release_slot_i};
   assign withdrawn_o = dropped;
-  assign pop_asks_o = pop_i != '0 && asks_q[pop_slot];
+  assign pop_asks_o = (pop_i & head_asks) != '0;
 
   always_comb begin
     used_d     = used_q;
@@ -350,50 +352,53 @@ module transmit_slots
 
   always_ff @(posedge clk_i) sending_o <= sending;
 
-  // The length comes a cycle behind the step, and no packet is popped before the cycle after that.
-  logic [SlotBits-1:0] filled_slot_q;
-  class_t filled_class_q;
+  // The length comes two cycles behind the step, and no packet is popped before the cycle after that.
+  logic                       filled_was_q;
+  logic   [1:0][SlotBits-1:0] filled_slot_q;
+  class_t [1:0]               filled_class_q;
 
   // The longest packet with 2 KiB of payload on the wire, with room for VLAN tags and the longest headers
   localparam wire_bytes_t Long = wire_bytes_t'(2048 + 256);
 
-  // A slot counts for its class until the cycle after the one in which it becomes free.
-  logic   [4:0] gone_q;
+  // A slot counts for its class until two cycles after the one in which it becomes free.
+  logic [3:0] freed_q;
+  logic [3:0][SlotBits-1:0] freed_slot_q;
+  logic [4:0] gone_q;
   class_t [4:0] gone_class_q;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) gone_q <= '0;
-    else gone_q <= {step_free, freed};
+    if (rst_i) {freed_q, gone_q} <= '0;
+    else {freed_q, gone_q} <= {freed, step_free, freed_q};
   end
 
   always_ff @(posedge clk_i) begin
-    for (int unsigned r = 0; r < 4; r++) if (freed[r]) gone_class_q[r] <= class_q[freed_slot[r]];
+    for (int unsigned r = 0; r < 4; r++) begin
+      if (freed[r]) freed_slot_q[r] <= freed_slot[r];
+      if (freed_q[r]) gone_class_q[r] <= class_q[freed_slot_q[r]];
+    end
     if (step_free) gone_class_q[4] <= granted_class;
   end
 
   // What is taken comes late in a cycle, so that it only chooses between what the rest makes.
-  logic takes, takes_kept;  // that of a class for which one is kept
-  logic [7:0] come, none, kept;  // `none` and `kept`: classes that hold no slot, and of these the open ones, before
+  logic takes;
+  logic [7:0] come, none;  // `none`: classes that hold no slot, before
   logic [CountBits-1:0] left;
-  logic signed [CountBits+2:0] shared;
 
-  assign takes      = take_i || take_response_i;
-  assign takes_kept = (take_i && kept[take_class_i]) || (take_response_i && kept[take_response_class_i]);
-  assign kept       = none & class_open_i;
-  assign left       = left_q + CountBits'($countones(gone_q));
-  assign shared     = (CountBits + 3)'(left) - (CountBits + 3)'($countones(kept));
+  assign takes  = take_i || take_response_i;
+  assign left   = left_q + CountBits'($countones(gone_q));
+  assign shared = (CountBits + 3)'(left_q) - (CountBits + 3)'($countones(none_q & open_q));
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      none_q   <= '1;
-      open_q   <= '0;
-      left_q   <= CountBits'(Slots);
-      shared_q <= (CountBits + 3)'(Slots);
+      free_q <= '1;
+      none_q <= '1;
+      open_q <= '0;
+      left_q <= CountBits'(Slots);
     end else begin
-      none_q   <= none & ~come;
-      open_q   <= class_open_i;
-      left_q   <= takes ? left - 1'b1 : left;
-      shared_q <= (takes && !takes_kept) ? shared - 1'b1 : shared;
+      free_q <= free_d;
+      none_q <= none & ~come;
+      open_q <= class_open_i;
+      left_q <= takes ? left - 1'b1 : left;
     end
   end
 
@@ -401,10 +406,11 @@ module transmit_slots
     logic long_q, long_d;
     logic [4:0] go;
     logic [CountBits-1:0] others;  // slots that it holds without the one that it takes
+    logic signed [CountBits+2:0] spare;  // what is shared more than what it counts as
 
     // What so many slots count as
     function automatic logic [CountBits+1:0] share(input logic [CountBits-1:0] slots);
-      share = long_d ? (CountBits + 2)'(slots) + {1'b0, slots, 1'b0} : (CountBits + 2)'(slots);
+      share = long_q ? (CountBits + 2)'(slots) + {1'b0, slots, 1'b0} : (CountBits + 2)'(slots);
     endfunction
 
     assign come[c] = (take_i && take_class_i == class_t'(c)) || (take_response_i && take_response_class_i == class_t'(c));
@@ -412,9 +418,13 @@ module transmit_slots
       assign go[r] = gone_q[r] && gone_class_q[r] == class_t'(c);
     end
 
-    assign others  = held_q[c] - CountBits'($countones(go));
+    assign others = held_q[c] - CountBits'($countones(go));
     assign none[c] = others == '0;
-    assign long_d  = (counted_i && filled_class_q == class_t'(c)) ? counted_bytes_i > Long : long_q;
+
+    // What is taken counts at once, what becomes free a cycle later.
+    assign spare = shared - $signed({1'b0, share_q[c]});
+    assign free_d[c] = (none_q[c] && !come[c]) || (come[c] ? spare > (long_q ? 4 : 2) : takes ? spare > 1 : spare > 0);
+    assign long_d = (counted_i && filled_class_q[1] == class_t'(c)) ? counted_bytes_i > Long : long_q;
 
     always_ff @(posedge clk_i) begin
       if (rst_i) begin
@@ -438,40 +448,48 @@ module transmit_slots
   logic [SlotBits-1:0] bad_slot;
   logic [7:0][CountBits-1:0] unused_count;
 
-  // Whether its QP fails is known of a packet that was the oldest in the cycle before.
-  logic [7:0] stays_q, stays_d, fails_q, fails_d;
+  // Whether its QP fails, and whether it is ready, is known of a packet that was the oldest in the cycle before.
+  logic [7:0] stays_q, stays_d, fails_q, fails_d, ready_q, ready_d;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) stays_q <= '0;
-    else stays_q <= stays_d;
+    if (rst_i) {stays_q, ready_q} <= '0;
+    else {stays_q, ready_q} <= {stays_d, ready_d};
   end
 
   always_ff @(posedge clk_i) fails_q <= fails_d;
 
+  // Payload of the packet that comes
+  payload_bytes_t bytes;
+  beats_t beats;
+  assign bytes = request_i.payload_bytes[$bits(payload_bytes_t)-1:0];
+  assign beats = beats_t'((request_i.payload_bytes + 16'(DataBytes - 1)) >> $clog2(DataBytes));
+
   for (genvar c = 0; c < 8; c++) begin : gen_order
     fifo #(
-        .Width(SlotBits + QpBits + $bits(payload_bytes_t)),
+        .Width(1 + SlotBits + QpBits + $bits(beats_t) + $bits(payload_bytes_t)),
         .Depth(Slots)
     ) u_order (
         .clk_i,
         .rst_i,
         .valid_i(fill && granted_class == class_t'(c)),
         .ready_o(unused_ready[c]),  // there are never more packets than slots
-        .data_i({granted_slot, step_qp_i, request_i.payload_bytes[$bits(payload_bytes_t)-1:0]}),
+        .data_i({request_i.ack_req, granted_slot, step_qp_i, beats, bytes}),
         .valid_o(valid[c]),
         .ready_i(pop_i[c] || drop[c]),
-        .data_o({slot[c], head_qp_o[c], head_bytes_o[c]}),
+        .data_o({head_asks[c], slot[c], head_qp_o[c], head_beats_o[c], head_bytes_o[c]}),
         .count_o(unused_count[c])
     );
 
     assign stays_d[c] = valid[c] && !pop_i[c] && !drop[c];
     assign fails_d[c] = valid[c] && failing_i[head_qp_o[c]];
+    assign ready_d[c] = stays_d[c] && whole_q[slot[c]] && !unwanted_d[slot[c]] && !bad_q[slot[c]] &&
+        !(fails_d[c] && !response_q[slot[c]]);
     assign ends[c] = stays_q[c] && fails_q[c] && !response_q[slot[c]];
     assign bad_wish[c] = stays_q[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && bad_q[slot[c]];
-    assign head_o[c] = stays_q[c] && whole_q[slot[c]] && !unwanted_q[slot[c]] && !ends[c] && !bad_q[slot[c]];
     assign drop_wish[c] = valid[c] && unwanted_q[slot[c]];
   end
 
+  assign head_o      = ready_q;
   assign head_slot_o = slot;
 
   always_comb begin
@@ -496,8 +514,11 @@ module transmit_slots
       .data_o         (info_o)
   );
 
+  always_ff @(posedge clk_i) filled_was_q <= !rst_i && fill;
+
   always_ff @(posedge clk_i) begin
-    if (fill) {filled_slot_q, filled_class_q} <= {granted_slot, granted_class};
+    if (fill) {filled_slot_q[0], filled_class_q[0]} <= {granted_slot, granted_class};
+    if (filled_was_q) {filled_slot_q[1], filled_class_q[1]} <= {filled_slot_q[0], filled_class_q[0]};
   end
 
   ram_1r1w #(
@@ -506,7 +527,7 @@ module transmit_slots
   ) u_lengths (
       .clk_i,
       .write_i        (counted_i),
-      .write_address_i(filled_slot_q),
+      .write_address_i(filled_slot_q[1]),
       .data_i         (counted_bytes_i),
       .read_i         (pop_i != '0),
       .read_address_i (pop_slot),
@@ -601,19 +622,17 @@ module transmit_slots
       .count_o(fetches)
   );
 
-  assign fetch_valid = fetch_waits && (!translates || verdict_valid_i);
   assign ask_valid_o = ask && translating_i;
   assign ask_o = '{va: fetch.va, key: fetch.key, remote: 1'b0, bytes: 15'(fetch.bytes)};
   assign verdict_ready_o = translates && (asked || skipped);
   assign stalled_o = fetch_waits && translates && verdict_waits_i;
   assign stalled_class_o = class_q[read_tag_o];
 
-  // The verdict on a request's payload comes two cycles behind its step, when its read may be offered for the first time.
+  // The verdict on a request's payload comes two cycles behind its step, and counts in the cycle after that. Its read is
+  // offered then at the earliest.
   logic allowed, regions_idle, unused_other;
   logic [1:0] asked_q;
-  logic [SlotBits-1:0] asked_slot_q;
-
-  assign refused = asked_q[1] && !allowed;
+  logic [1:0][SlotBits-1:0] asked_slot_q;
 
   region_table #(
       .Regions(Regions),
@@ -642,14 +661,22 @@ module transmit_slots
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) asked_q <= '0;
-    else asked_q <= {asked_q[0], ask};
+    if (rst_i) begin
+      asked_q <= '0;
+      refused <= 1'b0;
+    end else begin
+      asked_q <= {asked_q[0], ask};
+      refused <= asked_q[1] && !allowed;
+    end
   end
 
   always_ff @(posedge clk_i) begin
-    if (ask) asked_slot_q <= granted_slot;
-    if (asked_q[0]) refused_slot <= asked_slot_q;
+    if (ask) asked_slot_q[0] <= granted_slot;
+    if (asked_q[0]) asked_slot_q[1] <= asked_slot_q[0];
+    if (asked_q[1]) refused_slot <= asked_slot_q[1];
   end
+
+  assign fetch_valid = fetch_waits && !(asked_q[1] && asked_slot_q[1] == read_tag_o) && (!translates || verdict_valid_i);
 
   // What was offered stays until it is taken.
   logic offered_q, offered_d, room, left_out;
@@ -725,10 +752,11 @@ module transmit_slots
   // something else a cycle later counts until it does.
   logic happens, happened_q, follows, settings_come;
   assign settings_come = region_write_i || pd_write_i || invalidate_i;
-  assign follows = stays_q != stays_d || fails_q != fails_d || sending_o != sending || open_q != class_open_i;
-  assign happens = take_i || take_response_i || (step_valid_i && response_i) || withdraw_i || context_valid_i ||
+  assign follows = stays_q != stays_d || fails_q != fails_d || sending_o != sending || open_q != class_open_i ||
+      free_q != free_d || ready_q != ready_d || freed_q != '0 || gone_q != '0;
+  assign happens = take_i || take_response_i || step_valid_i || withdraw_i || context_valid_i ||
       pop_i != '0 || drop_wish != '0 || ends != '0 || look || unread_valid_q || settings_come || !regions_idle ||
-      release_i != '0 || unit_come || asked || skipped || offered_q != offered_d || follows;
+      release_i != '0 || unit_come || asked || skipped || offered_q != offered_d || counted_i || asked_q != '0 || follows;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) happened_q <= 1'b0;
@@ -747,11 +775,13 @@ module transmit_slots
     if (!rst_i) begin
       assert (!take_response_i || (free_o && !take_i && !reserved_q))
       else $error("transmit_slots: a response without a slot");
+      assert ((head_o & drop_wish) == '0)
+      else $error("transmit_slots: a packet that is withdrawn is offered");
       assert (!take_i || (free_o && granted_ready))
       else $error("transmit_slots: a grant without a slot");
       assert (!step_valid_i || (response_i ? reserved_q : granted_valid))
       else $error("transmit_slots: a step that nothing was granted for");
-      assert (!(fetch_valid && asked_q[0] && asked_slot_q == read_tag_o))
+      assert (!(fetch_valid && asked_q[0] && asked_slot_q[0] == read_tag_o))
       else $error("transmit_slots: a DMA read before its verdict");
       assert (!fill || empty || fetch_ready)
       else $error("transmit_slots: a DMA read has no room");

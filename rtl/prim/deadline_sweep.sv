@@ -103,12 +103,12 @@ module deadline_sweep
   // The least of the groups is made anew in a cycle after one in which none of them was due, and in which nothing is
   // reported: so it need not be compared with a report behind the tree.
   cycle_t least_of_groups, reported;
-  logic unused_least, any_reported;
+  logic unused_least, any_reported, wakes;
 
   earliest #(
       .Count(Groups)
   ) u_least (
-      .valid_i({Groups{renew_q}}),
+      .valid_i('1),
       .at_i   (least_q),
       .valid_o(unused_least),
       .at_o   (least_of_groups)
@@ -123,13 +123,10 @@ module deadline_sweep
       .at_o   (reported)
   );
 
-  always_comb begin
-    wake_d = wake_q;
-    if (renew_q && !any_reported) wake_d = least_of_groups;
-    else if (any_reported && earlier(reported, wake_q)) wake_d = reported;
-  end
+  assign wake_d = any_reported ? reported : least_of_groups;
+  assign wakes  = any_reported ? earlier(reported, wake_q) : renew_q;
 
-  assign last = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
+  assign last   = 32'(index_q) % Group == Group - 1 || 32'(index_q) == Entries - 1;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -142,7 +139,8 @@ module deadline_sweep
     end else begin
       seen_valid_q <= seen_valid_i;
       renew_q      <= come && due == '0 && !renew_q;
-      if (come || seen_valid_q != '0) {least_q, wake_q} <= {least_d, wake_d};
+      if (come || seen_valid_q != '0) least_q <= least_d;
+      if (wakes) wake_q <= wake_d;
       if (start != '0) begin
         visit_q <= 1'b1;
         index_q <= first;

@@ -233,7 +233,7 @@ fn source(side: usize, connection: u32) -> u64 {
 /// opened again: no write, no completion and no frame of an old connection.
 #[test]
 fn a_qp_made_anew_under_load_has_its_own_packets_only() {
-    let mut draw = SplitMix::new(1);
+    let mut draw = SplitMix::new(2);
     let mut run = Run {
         pair: Tested::new(|_| {}, 0),
         connections: vec![],
