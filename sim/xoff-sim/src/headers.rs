@@ -2,13 +2,13 @@
 //! here; the reference parser does that.
 
 use std::net::IpAddr;
-use std::ops::Range;
 
 use bytes::BytesMut;
 
+use crate::wire::frame::IpKind;
 use crate::wire::{
-    Bth, EtherType, Ethernet, EthernetRepr, IP_PROTOCOL_TCP, IP_PROTOCOL_UDP, Ipv4, Ipv6, MacAddr,
-    Opcode, Psn, Qpn, Tci, UDP_PORT_ROCE, VlanTag, VlanTagRepr, address_of,
+    Bth, EtherType, EthernetRepr, Ipv4, Ipv6, MacAddr, Network, Opcode, Psn, Qpn, Tci, VlanTagRepr,
+    Walk, address_of,
 };
 
 /// The headers of a frame, as far as they are present.
@@ -72,131 +72,37 @@ pub struct BthFields {
 impl Headers {
     /// Reads the headers of a frame without FCS. Returns `None` when there is no Ethernet header.
     pub fn at(frame: &[u8]) -> Option<Self> {
-        let eth = Ethernet::new_checked(frame).ok()?;
-        let mut headers = Self {
-            dst: eth.dst(),
-            src: eth.src(),
-            tag: None,
-            ether_type: eth.ether_type(),
-            ip: None,
-            ports: None,
-            bth: None,
+        Walk::of(frame).as_ref().map(Self::of)
+    }
+
+    /// Those that the walk through a frame has found.
+    pub fn of(walk: &Walk<'_>) -> Self {
+        let ip = |Network { head, at, .. }: Network| IpFields {
+            offset: at,
+            version: if head.kind == IpKind::V4 { 4 } else { 6 },
+            traffic_class: head.traffic_class,
+            id: head.id,
+            ttl: head.hop_limit,
+            protocol: head.next_header,
+            src: head.src,
+            dst: head.dst,
         };
-        let mut offset = Ethernet::<&[u8]>::LEN;
-        while headers.ether_type.is_tag() {
-            // The EtherType just read is the tag's TPID.
-            let Ok(tag) = VlanTag::new_checked(&frame[offset - 2..]) else {
-                return Some(headers);
-            };
-            let Some(next) = frame.get(offset + 2..offset + 4) else {
-                return Some(headers);
-            };
-            headers.tag.get_or_insert(Tci {
-                pcp: tag.pcp(),
-                dei: tag.dei(),
-                vid: tag.vid(),
-            });
-            headers.ether_type = EtherType(u16::from_be_bytes([next[0], next[1]]));
-            offset += 4;
-        }
-        let transport = match headers.ether_type {
-            EtherType::IPV4 => headers.ipv4(frame, offset),
-            EtherType::IPV6 => headers.ipv6(frame, offset),
-            _ => None,
+        let bth = |at| {
+            let bth = Bth::new_unchecked(&walk.frame[at..]);
+            BthFields {
+                opcode: bth.opcode(),
+                dest_qp: bth.dest_qp(),
+                psn: bth.psn(),
+            }
         };
-        if let Some(transport) = transport {
-            headers.transport(frame, transport);
-        }
-        Some(headers)
-    }
-
-    /// The payload of the IP packet, by its length field: from the transport header on, which fragments other than the
-    /// first do not have. It may end behind the frame, if that is cut.
-    pub fn transport_range(&self, frame: &[u8]) -> Option<Range<usize>> {
-        let ip = self.ip?;
-        let header = frame.get(ip.offset..)?;
-        if ip.version == 6 {
-            let start = ip.offset + Ipv6::<&[u8]>::LEN;
-            let length = usize::from(Ipv6::new_checked(header).ok()?.payload_length());
-            return Some(start..start + length);
-        }
-        let ipv4 = Ipv4::new_checked(header).ok()?;
-        let start = ip.offset + ipv4.header()?.len();
-        Some(start..ip.offset + usize::from(ipv4.total_length()))
-    }
-
-    /// The range that the ICRC of a RoCEv2 packet protects after the UDP header, including the ICRC itself: from the
-    /// BTH to the end of the IP packet. For any other frame, everything after the Ethernet header.
-    pub fn protected(&self, frame: &[u8]) -> Range<usize> {
-        let packet = self.bth.and_then(|_| self.transport_range(frame));
-        let (start, end) = match packet {
-            Some(transport) => (transport.start + crate::wire::UdpRepr::LEN, transport.end),
-            None => (Ethernet::<&[u8]>::LEN.min(frame.len()), frame.len()),
-        };
-        // If the length field is wrong, the range covers at least the BTH.
-        let least = start + usize::from(self.bth.is_some()) * crate::wire::BthRepr::LEN;
-        start..end.clamp(least, frame.len().max(least))
-    }
-
-    /// Reads an IPv4 header. Returns the offset of the transport header, if there is one.
-    fn ipv4(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
-        let ip = Ipv4::new_checked(frame.get(offset..)?).ok()?;
-        if ip.version() != 4 {
-            return None;
-        }
-        let header = ip.header()?.len();
-        self.ip = Some(IpFields {
-            offset,
-            version: 4,
-            traffic_class: ip.traffic_class(),
-            id: ip.id(),
-            ttl: ip.ttl(),
-            protocol: ip.protocol(),
-            src: ip.src().into(),
-            dst: ip.dst().into(),
-        });
-        (ip.fragment_offset() == 0).then_some(offset + header)
-    }
-
-    fn ipv6(&mut self, frame: &[u8], offset: usize) -> Option<usize> {
-        let ip = Ipv6::new_checked(frame.get(offset..)?).ok()?;
-        if ip.version() != 6 {
-            return None;
-        }
-        self.ip = Some(IpFields {
-            offset,
-            version: 6,
-            traffic_class: ip.traffic_class(),
-            id: 0,
-            ttl: ip.hop_limit(),
-            protocol: ip.next_header(),
-            src: ip.src(),
-            dst: ip.dst(),
-        });
-        Some(offset + Ipv6::<&[u8]>::LEN)
-    }
-
-    fn transport(&mut self, frame: &[u8], offset: usize) {
-        let protocol = self.ip.map(|ip| ip.protocol);
-        if !matches!(protocol, Some(IP_PROTOCOL_UDP | IP_PROTOCOL_TCP)) {
-            return;
-        }
-        // Source and destination port are at the same offsets in UDP and TCP.
-        let Some(&[a, b, c, d]) = frame.get(offset..offset + 4) else {
-            return;
-        };
-        let ports = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
-        self.ports = Some(ports);
-        let udp_bytes = crate::wire::UdpRepr::LEN;
-        if protocol == Some(IP_PROTOCOL_UDP) && ports.1 == UDP_PORT_ROCE {
-            self.bth = frame
-                .get(offset + udp_bytes..)
-                .and_then(|bytes| Bth::new_checked(bytes).ok())
-                .map(|bth| BthFields {
-                    opcode: bth.opcode(),
-                    dest_qp: bth.dest_qp(),
-                    psn: bth.psn(),
-                });
+        Self {
+            dst: walk.dst,
+            src: walk.src,
+            tag: walk.tags().next().map(VlanTagRepr::tci),
+            ether_type: walk.ether_type,
+            ip: walk.ip().map(ip),
+            ports: walk.ports(),
+            bth: walk.bth().map(bth),
         }
     }
 }
@@ -265,6 +171,7 @@ mod tests {
 
     use super::*;
     use crate::testing::roce_frame;
+    use crate::wire::UDP_PORT_ROCE;
 
     #[test]
     fn sees_a_roce_packet() {

@@ -11,7 +11,7 @@ use xoff_sim::protocol::icrc;
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::frame::IpKind;
 use xoff_sim::wire::{
-    BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, address_of,
+    BthRepr, ICRC_BYTES, MIN_FRAME_BYTES, MacAddr, Msn, Psn, UDP_PORT_ROCE, Walk, address_of,
 };
 
 use crate::bench::Bench;
@@ -321,11 +321,11 @@ impl<'a> Feeder<'a> {
         let invalidated = request.invalidates.map(|key| self.key(key, planned));
         let qpn = self.lines[number].qpn;
         let mut bytes = packet.bytes.to_vec();
-        let headers = Headers::at(&bytes);
-        let Some((headers, ip)) = headers.and_then(|headers| Some((headers, headers.ip?))) else {
+        let walk = Walk::of(&bytes);
+        let Some((protected, ip)) = walk.and_then(|walk| Some((walk.protected(), walk.ip()?)))
+        else {
             return bytes.into();
         };
-        let protected = headers.protected(&bytes);
         let (bth, end) = (protected.start, protected.end - ICRC_BYTES);
         let ext = bth + BthRepr::LEN;
         bytes[bth + 5..bth + 8].copy_from_slice(&qpn.to_be_bytes()[1..]);
@@ -336,11 +336,7 @@ impl<'a> Feeder<'a> {
         if let Some(key) = invalidated {
             bytes[ext..ext + 4].copy_from_slice(&key.to_be_bytes());
         }
-        let kind = match ip.version {
-            4 => IpKind::V4,
-            _ => IpKind::V6,
-        };
-        if let Ok(right) = icrc(kind, &bytes[ip.offset..end]) {
+        if let Ok(right) = icrc(ip.head.kind, &bytes[ip.at..end]) {
             bytes[end..end + ICRC_BYTES].copy_from_slice(&right);
         }
         bytes.into()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host::memory::Extent;
 use crate::protocol::icrc::usual_icrc;
-use crate::wire::{EtherType, EthernetRepr, ICRC_BYTES, MIN_FRAME_BYTES, VlanTagRepr};
+use crate::wire::{EtherType, ICRC_BYTES, MIN_FRAME_BYTES, Walk};
 
 /// A frame from the destination address to the end of data, without FCS.
 ///
@@ -70,24 +70,10 @@ impl FrameBytes {
         bytes.extend_from_slice(&self.written);
         bytes.resize(self.written.len() + content.len().next_multiple_of(4), 0);
         content.read(&mut bytes[self.written.len()..][..content.len()]);
-        let (ether_type, network) = self.network();
-        let icrc = usual_icrc(ether_type == EtherType::IPV6, &bytes[network..]);
+        let walk = Walk::of(&self.written).expect("the headers of a packet are written");
+        let icrc = usual_icrc(walk.ether_type == EtherType::IPV6, &bytes[walk.at..]);
         bytes.extend_from_slice(&icrc);
         bytes.into()
-    }
-
-    /// The EtherType of a packet behind its tags, and the offset of its IP header.
-    fn network(&self) -> (EtherType, usize) {
-        let ends = (EthernetRepr::LEN..).step_by(VlanTagRepr::LEN);
-        let read = |end: usize| {
-            EtherType(u16::from_be_bytes([
-                self.written[end - 2],
-                self.written[end - 1],
-            ]))
-        };
-        let mut types = ends.map(|end| (read(end), end));
-        let network = types.find(|(ether_type, _)| !ether_type.is_tag());
-        network.expect("tags end where an index would be out of range")
     }
 
     /// Changes header fields that the ICRC does not protect: addresses and tags of Ethernet, traffic class, TTL or hop
@@ -158,7 +144,7 @@ mod tests {
     use crate::headers::{Headers, rewrite};
     use crate::protocol::parse;
     use crate::wire::frame::{IpKind, Verdict};
-    use crate::wire::{BthRepr, Ipv4Repr, Ipv6Repr, UdpRepr};
+    use crate::wire::{BthRepr, EthernetRepr, Ipv4Repr, Ipv6Repr, UdpRepr, VlanTagRepr};
 
     /// A packet of a SEND that names its payload, and the same packet as the builder writes it.
     fn both(ipv6: bool, tags: usize, extent: Extent) -> (FrameBytes, Bytes) {

@@ -6,7 +6,7 @@ use super::{FaultAction, FaultRule};
 use crate::frame::Frame;
 use crate::headers::{Headers, rewrite};
 use crate::seeded::{Draws, Seed};
-use crate::wire::{Opcode, Psn, Qpn};
+use crate::wire::{Opcode, Psn, Qpn, Walk};
 
 /// What a rule has done so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -200,7 +200,7 @@ impl FaultInjector {
                     }
                     FaultAction::Flip => {
                         let whole = frames[0].bytes.whole();
-                        let at = flipped(&whole, &headers, &mut active.draws);
+                        let at = flipped(&whole, &mut active.draws);
                         frames.iter_mut().for_each(|frame| flip(frame, at));
                     }
                     FaultAction::Ecn => frames.iter_mut().for_each(|frame| mark(frame, &headers)),
@@ -224,10 +224,11 @@ impl FaultInjector {
 }
 
 /// The byte and bit that [`FaultAction::Flip`] inverts; `None` for a frame without a byte to choose from.
-fn flipped(bytes: &[u8], headers: &Headers, draws: &mut Draws) -> Option<(usize, u8)> {
-    let range = headers.protected(bytes);
+fn flipped(bytes: &[u8], draws: &mut Draws) -> Option<(usize, u8)> {
+    let walk = Walk::of(bytes)?;
+    let range = walk.protected();
     // The ICRC does not protect the BTH's fifth byte, which has FECN and BECN (annex A17.3.3).
-    let left_out = headers.bth.map(|_| range.start + 4);
+    let left_out = walk.bth().map(|bth| bth + 4);
     let choices = range.len() - usize::from(left_out.is_some());
     if choices == 0 {
         return None;

@@ -9,13 +9,12 @@ use thiserror::Error;
 
 use super::model::path::{Path, SentAs};
 use super::{Address, DcqcnSettings, QpSettings};
-use crate::headers::Headers;
 use crate::mac::Beat;
 use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
 use crate::protocol::parse;
 use crate::wire::frame::{IpKind, Reason, Verdict};
-use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Opcode, UdpRepr, address_bits};
+use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Opcode, UdpRepr, Walk, address_bits};
 
 /// The longest packet from the BTH to its last pad byte: with IPv4, UDP and ICRC it has to fit in the 16-bit total
 /// length, and it is a multiple of 4.
@@ -205,10 +204,9 @@ impl Encapsulation {
     ///
     /// The register of the counter of frames that are dropped for this reason.
     pub fn strip(&self, frame: &Bytes) -> Result<Bytes, u16> {
+        let walk = Walk::of(frame).filter(|walk| walk.dst == self.own.mac);
+        let walk = walk.ok_or(reg::DROP_ADDRESS)?;
         let parsed = parse(frame);
-        if parsed.eth.as_ref().map(|eth| eth.dst) != Some(self.own.mac) {
-            return Err(reg::DROP_ADDRESS);
-        }
         let inside = matches!(
             parsed.reason,
             Some(
@@ -235,13 +233,10 @@ impl Encapsulation {
             let from = (end.qpn, end.ipv6, end.addresses);
             from == (bth.dest_qp.get(), ipv6, [ip.dst, ip.src])
         });
-        let tags = parsed.eth.iter().flat_map(|eth| &eth.tags);
-        let of = vlans(tags.map(|tag| tag.vid));
-        if to.ok_or(reg::DROP_QP)?.vlans != of {
+        if to.ok_or(reg::DROP_QP)?.vlans != vlans(walk.tags().map(|tag| tag.vid)) {
             return Err(reg::DROP_VLAN);
         }
-        let protected = Headers::at(frame).map(|headers| headers.protected(frame));
-        let packet = protected.ok_or(reg::DROP_MALFORMED)?;
+        let packet = walk.protected();
         Ok(frame.slice(packet.start..packet.end - ICRC_BYTES))
     }
 }

@@ -8,8 +8,8 @@
 //!   independently of where they are stored.
 //!
 //! Numbers are big-endian on the wire and native in these types. Fields narrower than their Rust type are documented
-//! as such; a setter stores the low bits. [`frame::ParsedFrame`] is the result of parsing a whole frame, in RTL or in
-//! Rust.
+//! as such; a setter stores the low bits. [`Walk`] finds the headers of a frame, for all who read one.
+//! [`frame::ParsedFrame`] is the result of parsing a whole frame, in RTL or in Rust.
 //!
 //! ```
 //! use xoff_sim::wire::{Bth, BthRepr, Opcode, Psn, Qpn};
@@ -51,6 +51,7 @@ mod reth;
 mod tcp;
 mod udp;
 mod vlan;
+mod walk;
 
 pub use aeth::{Aeth, AethRepr, Credits, Msn, NakCode, RnrTimer, Syndrome, SyndromeMeaning};
 pub use atomic_ack_eth::{AtomicAckEth, AtomicAckEthRepr};
@@ -89,6 +90,7 @@ pub use reth::{Reth, RethRepr};
 pub use tcp::{IP_PROTOCOL_TCP, Tcp, TcpRepr};
 pub use udp::{IP_PROTOCOL_UDP, UDP_PORT_ROCE, Udp, UdpRepr};
 pub use vlan::{Tci, VlanTag, VlanTagRepr};
+pub use walk::{Network, Walk};
 
 /// The bits of an address; of an IPv4 address in the low 32, as all headers in common form have them.
 pub const fn address_bits(address: std::net::IpAddr) -> u128 {

@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use serde::Serialize;
-use xoff_sim::headers::Headers;
-use xoff_sim::wire::{IP_PROTOCOL_TCP, Tcp};
+use xoff_sim::wire::{IP_PROTOCOL_TCP, Tcp, Walk};
 
 /// Letters of the flags, from the highest bit on: CWR, ECE, URG, ACK, PSH, RST, SYN, FIN.
 const FLAGS: [char; 8] = ['W', 'E', 'U', 'A', 'P', 'R', 'S', 'F'];
@@ -36,19 +35,20 @@ impl Segment {
     /// The segment in a frame, of which so many bytes were recorded. `None` if it is none, or its header is not all
     /// there.
     pub fn of(frame: &[u8], kept: usize) -> Option<Self> {
-        let headers = Headers::at(frame)?;
-        if headers.ip?.protocol != IP_PROTOCOL_TCP {
+        let walk = Walk::of(frame)?;
+        let ip = walk.ip()?;
+        if ip.head.next_header != IP_PROTOCOL_TCP {
             return None;
         }
         // What follows in a later fragment, which has no ports, is not the header.
-        headers.ports?;
-        let range = headers.transport_range(frame)?;
-        let tcp = Tcp::new_checked(frame.get(range.start..)?).ok()?;
-        if range.start + Tcp::<&[u8]>::LEN > kept {
+        walk.ports()?;
+        let start = ip.inside.ok()?;
+        let tcp = Tcp::new_checked(frame.get(start..)?).ok()?;
+        if start + Tcp::<&[u8]>::LEN > kept {
             return None;
         }
         let header = usize::from(tcp.data_offset()) * 4;
-        let data = (range.start + header).min(range.end)..range.end;
+        let data = (start + header).min(ip.end)..ip.end;
         let flags = tcp.flags();
         let set = |place: usize| flags & 0x80 >> place != 0;
         let letters = FLAGS.iter().enumerate();
