@@ -12,7 +12,7 @@ use super::{Address, DcqcnSettings, QpSettings};
 use crate::mac::Beat;
 use crate::nic::qp::vlans;
 use crate::nic_registers as reg;
-use crate::protocol::parse;
+use crate::protocol::parser::parse_walk;
 use crate::wire::frame::{IpKind, Reason, Verdict};
 use crate::wire::{BthRepr, ICRC_BYTES, Ipv4Repr, Opcode, UdpRepr, Walk, address_bits};
 
@@ -206,7 +206,7 @@ impl Encapsulation {
     pub fn strip(&self, frame: &Bytes) -> Result<Bytes, u16> {
         let walk = Walk::of(frame).filter(|walk| walk.dst == self.own.mac);
         let walk = walk.ok_or(reg::DROP_ADDRESS)?;
-        let parsed = parse(frame);
+        let parsed = parse_walk(&walk);
         let inside = matches!(
             parsed.reason,
             Some(

@@ -1,16 +1,16 @@
 //! The reference parser: the table of `rtl/parser/README.md`, with one function for each layer, from the outside in.
+//! [`Walk`] has found where the headers are.
 
 use crate::protocol::icrc;
 use crate::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
-    Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, EtherType, Ethernet, EthernetRepr, ExtHeaders,
-    GRH_NEXT_HEADER_BTH, Grh, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, Ipv6, Ipv6Repr,
-    MacAddr, NEXT_HEADER_FRAGMENT, Opcode, Pause, PauseRepr, Pfc, PfcRepr, UDP_PORT_ROCE, Udp,
-    UdpRepr, VlanTag, VlanTagRepr,
+    Bth, BthRepr, CONTROL_PAUSE, CONTROL_PFC, EtherType, ExtHeaders, GRH_NEXT_HEADER_BTH,
+    ICRC_BYTES, IP_PROTOCOL_UDP, MacAddr, NEXT_HEADER_FRAGMENT, Network, Opcode, Pause, PauseRepr,
+    Pfc, PfcRepr, UDP_PORT_ROCE, Udp, UdpRepr, VlanTagRepr, Walk,
 };
 
 /// The result of a layer and all layers inside it: a verdict, or the first check that failed.
-type Walk = Result<Verdict, Reason>;
+type Judged = Result<Verdict, Reason>;
 
 /// Most tags that are read; a third TPID counts as an ordinary EtherType.
 const MAX_TAGS: usize = 2;
@@ -18,11 +18,23 @@ const MAX_TAGS: usize = 2;
 /// Parses a frame as the MAC hands it over: from the destination address on, without preamble and FCS. Accepts any
 /// bytes.
 pub fn parse(frame: &[u8]) -> ParsedFrame {
-    let mut out = ParsedFrame::empty(frame.len());
-    let walk = ethernet(frame, &mut out);
-    // A wrong IPv4 checksum was noted during the walk and takes precedence, since it came first.
-    out.reason = out.reason.or(walk.err());
-    out.verdict = match (out.reason, walk) {
+    match Walk::of(frame) {
+        Some(walk) => parse_walk(&walk),
+        None => ParsedFrame {
+            verdict: Verdict::Malformed,
+            reason: Some(Reason::EthTruncated),
+            ..ParsedFrame::empty(frame.len())
+        },
+    }
+}
+
+/// [Parses](parse) a frame whose headers have been found.
+pub fn parse_walk(walk: &Walk<'_>) -> ParsedFrame {
+    let mut out = ParsedFrame::empty(walk.frame.len());
+    let judged = ethernet(walk, &mut out);
+    // A wrong IPv4 checksum was noted on the way and takes precedence, since it came first.
+    out.reason = out.reason.or(judged.err());
+    out.verdict = match (out.reason, judged) {
         (None, Ok(verdict)) => verdict,
         _ => Verdict::Malformed,
     };
@@ -33,38 +45,33 @@ fn check(holds: bool, otherwise: Reason) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-fn ethernet(frame: &[u8], out: &mut ParsedFrame) -> Walk {
-    let header =
-        EthernetRepr::parse(&Ethernet::new_checked(frame).map_err(|_| Reason::EthTruncated)?);
+fn ethernet(walk: &Walk<'_>, out: &mut ParsedFrame) -> Judged {
+    let mut tags = walk.tags();
     let eth = out.eth.insert(EthHead {
-        dst: header.dst,
-        src: header.src,
-        tags: Vec::new(),
-        ether_type: header.ether_type,
+        dst: walk.dst,
+        src: walk.src,
+        tags: tags.by_ref().take(MAX_TAGS).map(VlanTagRepr::tci).collect(),
+        ether_type: walk.ether_type,
     });
-
-    let mut rest = &frame[EthernetRepr::LEN..];
-    while eth.tags.len() < MAX_TAGS && eth.ether_type.is_tag() {
-        // The TPID has already been read as the EtherType, so two bytes of the tag are left, followed by the two
-        // bytes of the next EtherType.
-        check(rest.len() >= VlanTagRepr::LEN, Reason::VlanTruncated)?;
-        let at = frame.len() - rest.len() - 2;
-        eth.tags
-            .push(VlanTagRepr::parse(&VlanTag::new_unchecked(&frame[at..])).tci());
-        eth.ether_type = EtherType(u16::from_be_bytes([rest[2], rest[3]]));
-        rest = &rest[VlanTagRepr::LEN..];
+    if let Some(third) = tags.next() {
+        eth.ether_type = third.tpid;
+        return Ok(Verdict::Other);
     }
-
-    match eth.ether_type {
-        EtherType::MAC_CONTROL if eth.tags.is_empty() => mac_control(rest, header.dst, out),
-        EtherType::IPV4 => ipv4(rest, out),
-        EtherType::IPV6 => ipv6(rest, out),
-        EtherType::ROCE_V1 => grh(rest, out),
+    let tagged = eth.tags.len();
+    check(
+        tagged == MAX_TAGS || !walk.ether_type.is_tag(),
+        Reason::VlanTruncated,
+    )?;
+    match (walk.network, walk.ether_type) {
+        (Some(network), _) => ip(walk.frame, network?, out),
+        (None, EtherType::MAC_CONTROL) if tagged == 0 => {
+            mac_control(&walk.frame[walk.at..], walk.dst, out)
+        }
         _ => Ok(Verdict::Other),
     }
 }
 
-fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Walk {
+fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Judged {
     let opcode = control
         .first_chunk()
         .map(|&opcode| u16::from_be_bytes(opcode))
@@ -102,139 +109,33 @@ fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Walk {
     }
 }
 
-fn ipv4(network: &[u8], out: &mut ParsedFrame) -> Walk {
-    let view = Ipv4::new_checked(network).map_err(|_| Reason::IpTruncated)?;
-    check(view.version() == 4, Reason::IpVersion)?;
-    let header = Ipv4Repr::parse(&view);
-    out.ip = Some(IpHead {
-        kind: IpKind::V4,
-        traffic_class: header.traffic_class,
-        flow_label: 0,
-        id: header.id,
-        flags: header.flags,
-        fragment_offset: header.fragment_offset,
-        hop_limit: header.ttl,
-        next_header: header.protocol,
-        length: header.total_length,
-        src: header.src.into(),
-        dst: header.dst.into(),
-    });
-    check(
-        usize::from(view.ihl()) * 4 >= Ipv4Repr::LEN,
-        Reason::IpHeaderLength,
-    )?;
-    let header_bytes = view.header().ok_or(Reason::IpTruncated)?.len();
-    let announced = usize::from(header.total_length);
-    check(announced >= header_bytes, Reason::IpLength)?;
-    if !view.checksum_ok() {
+fn ip(frame: &[u8], network: Network, out: &mut ParsedFrame) -> Judged {
+    out.ip = Some(network.head);
+    let at = network.inside?;
+    check(network.end >= at, Reason::IpLength)?;
+    if !network.checksum_ok(frame) {
         out.reason = Some(Reason::IpChecksum);
     }
-    whole_packet(
-        Packet {
-            kind: IpKind::V4,
-            network,
-            announced,
-            at: header_bytes,
-        },
-        out,
-        |packet, out| {
-            if header.protocol != IP_PROTOCOL_UDP {
-                return Ok(Verdict::Other);
-            }
-            let more_fragments = header.flags & 0b001 != 0;
-            check(
-                !more_fragments && header.fragment_offset == 0,
-                Reason::IpFragment,
-            )?;
-            udp(packet, out)
-        },
-    )
+    let packet = Packet { frame, network, at };
+    if network.end <= frame.len() {
+        return inside(packet, out);
+    }
+    // The headers, read as if nothing had been cut, determine which payload bytes had been handed on before the end of
+    // the frame.
+    if out.reason.is_none() {
+        let mut as_if_whole = ParsedFrame::empty(out.frame_bytes);
+        if inside(packet, &mut as_if_whole).is_ok_and(Verdict::is_roce) {
+            out.payload = as_if_whole.payload;
+        }
+    }
+    Err(Reason::IpTruncated)
 }
 
-fn ipv6(network: &[u8], out: &mut ParsedFrame) -> Walk {
-    let view = Ipv6::new_checked(network).map_err(|_| Reason::IpTruncated)?;
-    check(view.version() == 6, Reason::IpVersion)?;
-    let header = Ipv6Repr::parse(&view);
-    out.ip = Some(IpHead {
-        kind: IpKind::V6,
-        traffic_class: header.traffic_class,
-        flow_label: header.flow_label,
-        id: 0,
-        flags: 0,
-        fragment_offset: 0,
-        hop_limit: header.hop_limit,
-        next_header: header.next_header,
-        length: header.payload_length,
-        src: header.src,
-        dst: header.dst,
-    });
-    let announced = Ipv6Repr::LEN + usize::from(header.payload_length);
-    whole_packet(
-        Packet {
-            kind: IpKind::V6,
-            network,
-            announced,
-            at: Ipv6Repr::LEN,
-        },
-        out,
-        |packet, out| {
-            let fragment = header.next_header == NEXT_HEADER_FRAGMENT && packet.left() >= 8;
-            check(
-                !(fragment && packet.rest().first() == Some(&IP_PROTOCOL_UDP)),
-                Reason::IpFragment,
-            )?;
-            if header.next_header != IP_PROTOCOL_UDP {
-                return Ok(Verdict::Other);
-            }
-            udp(packet, out)
-        },
-    )
-}
-
-fn grh(network: &[u8], out: &mut ParsedFrame) -> Walk {
-    let view = Grh::new_checked(network).map_err(|_| Reason::IpTruncated)?;
-    check(view.version() == 6, Reason::IpVersion)?;
-    let header = GrhRepr::parse(&view);
-    out.ip = Some(IpHead {
-        kind: IpKind::Grh,
-        traffic_class: header.traffic_class,
-        flow_label: header.flow_label,
-        id: 0,
-        flags: 0,
-        fragment_offset: 0,
-        hop_limit: header.hop_limit,
-        next_header: header.next_header,
-        length: header.payload_length,
-        src: header.sgid,
-        dst: header.dgid,
-    });
-    let announced = GrhRepr::LEN + usize::from(header.payload_length);
-    whole_packet(
-        Packet {
-            kind: IpKind::Grh,
-            network,
-            announced,
-            at: GrhRepr::LEN,
-        },
-        out,
-        |packet, out| {
-            check(
-                header.next_header == GRH_NEXT_HEADER_BTH,
-                Reason::GrhNextHeader,
-            )?;
-            transport(packet, None, out)
-        },
-    )
-}
-
-/// A packet from its network header on, and the position up to which it has been read.
+/// A packet with its network header, and the position up to which it has been read.
 #[derive(Clone, Copy)]
 struct Packet<'a> {
-    kind: IpKind,
-    /// The bytes that are present; at most `announced` bytes after [`whole_packet`].
-    network: &'a [u8],
-    /// Length of the packet according to the network header, including that header.
-    announced: usize,
+    frame: &'a [u8],
+    network: Network,
     /// Where the next layer begins.
     at: usize,
 }
@@ -242,13 +143,14 @@ struct Packet<'a> {
 impl<'a> Packet<'a> {
     /// Announced bytes from the next layer on. Checks compare with this.
     fn left(&self) -> usize {
-        self.announced - self.at
+        self.network.end - self.at
     }
 
     /// The bytes that are present from the next layer on. There are fewer than [`left`](Self::left) only in a packet
-    /// that was cut short.
+    /// that was cut short; those behind the packet are Ethernet padding.
     fn rest(&self) -> &'a [u8] {
-        self.network.get(self.at..).unwrap_or(&[])
+        let end = self.network.end.min(self.frame.len());
+        self.frame.get(self.at..end).unwrap_or(&[])
     }
 
     fn skip(self, bytes: usize) -> Self {
@@ -259,29 +161,28 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// Continues with the next layer if all announced bytes are present.
-///
-/// If not, the packet is malformed. Its headers, read as if nothing had been cut, then determine which payload bytes
-/// had been handed on before the end of the frame.
-fn whole_packet<'a>(
-    packet: Packet<'a>,
-    out: &mut ParsedFrame,
-    further: impl Fn(Packet<'a>, &mut ParsedFrame) -> Walk,
-) -> Walk {
-    if let Some(network) = packet.network.get(..packet.announced) {
-        // Bytes after the packet are Ethernet padding.
-        return further(Packet { network, ..packet }, out);
-    }
-    if out.reason.is_none() {
-        let mut as_if_whole = ParsedFrame::empty(out.frame_bytes);
-        if further(packet, &mut as_if_whole).is_ok_and(Verdict::is_roce) {
-            out.payload = as_if_whole.payload;
+fn inside(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
+    let IpHead {
+        kind, next_header, ..
+    } = packet.network.head;
+    match (kind, next_header) {
+        (IpKind::V4, IP_PROTOCOL_UDP) => {
+            check(!packet.network.is_fragment(), Reason::IpFragment)?;
+            udp(packet, out)
         }
+        (IpKind::V6, NEXT_HEADER_FRAGMENT) => {
+            let of_udp = packet.rest().first() == Some(&IP_PROTOCOL_UDP);
+            check(packet.left() < 8 || !of_udp, Reason::IpFragment)?;
+            Ok(Verdict::Other)
+        }
+        (IpKind::V6, IP_PROTOCOL_UDP) => udp(packet, out),
+        (IpKind::Grh, GRH_NEXT_HEADER_BTH) => transport(packet, None, out),
+        (IpKind::Grh, _) => Err(Reason::GrhNextHeader),
+        _ => Ok(Verdict::Other),
     }
-    Err(Reason::IpTruncated)
 }
 
-fn udp(packet: Packet<'_>, out: &mut ParsedFrame) -> Walk {
+fn udp(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
     check(packet.left() >= UdpRepr::LEN, Reason::UdpTruncated)?;
     let header =
         UdpRepr::parse(&Udp::new_checked(packet.rest()).map_err(|_| Reason::UdpTruncated)?);
@@ -295,7 +196,7 @@ fn udp(packet: Packet<'_>, out: &mut ParsedFrame) -> Walk {
     transport(packet.skip(UdpRepr::LEN), Some(header.src_port), out)
 }
 
-fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFrame) -> Walk {
+fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFrame) -> Judged {
     let transport_bytes = packet.left();
     check(
         transport_bytes >= BthRepr::LEN + ICRC_BYTES,
@@ -312,7 +213,7 @@ fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFram
     let layout = bth
         .opcode
         .layout()
-        .filter(|_| !(is_cnp && packet.kind == IpKind::Grh))
+        .filter(|_| !(is_cnp && packet.network.head.kind == IpKind::Grh))
         .ok_or(Reason::UnknownOpcode)?;
     check(
         transport_bytes >= BthRepr::LEN + layout.bytes() + ICRC_BYTES,
@@ -322,7 +223,7 @@ fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFram
     out.ext = Some(ExtHeaders::parse(layout, packet.rest()).map_err(|_| Reason::HeaderTruncated)?);
 
     payload(packet.skip(layout.bytes()), bth, out)?;
-    Ok(match packet.kind {
+    Ok(match packet.network.head.kind {
         _ if is_cnp => Verdict::Cnp,
         IpKind::Grh => Verdict::RoceV1,
         IpKind::V4 | IpKind::V6 => Verdict::RoceV2,
@@ -351,11 +252,9 @@ fn payload(packet: Packet<'_>, bth: BthRepr, out: &mut ParsedFrame) -> Result<()
 
 /// Whether the ICRC is correct; `None` when the end of the packet is missing.
 fn icrc_ok(packet: Packet<'_>) -> Option<bool> {
-    let (covered, icrc_bytes) = packet
-        .network
-        .get(..packet.announced)?
-        .split_at(packet.announced - ICRC_BYTES);
-    Some(icrc(packet.kind, covered).ok()? == icrc_bytes)
+    let Network { head, at, end, .. } = packet.network;
+    let (covered, icrc_bytes) = packet.frame.get(at..end)?.split_at(end - at - ICRC_BYTES);
+    Some(icrc(head.kind, covered).ok()? == icrc_bytes)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
 use crate::strategies::{Repair, any_bytes, any_frame, frame, repair};
-use crate::wire::{Psn, Qpn, RethRepr, Tci};
+use crate::wire::{EthernetRepr, Psn, Qpn, RethRepr, Tci};
 
 const ETH: usize = EthernetRepr::LEN;
 const NO_BYTES: [u8; 0] = [];
