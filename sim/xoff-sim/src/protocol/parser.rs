@@ -1,6 +1,8 @@
 //! The reference parser: the table of `rtl/parser/README.md`, with one function for each layer, from the outside in.
 //! [`Walk`] has found where the headers are.
 
+use std::ops::Range;
+
 use crate::protocol::icrc;
 use crate::wire::frame::{ControlHead, EthHead, IpHead, IpKind, ParsedFrame, Reason, Verdict};
 use crate::wire::{
@@ -30,24 +32,47 @@ pub fn parse(frame: &[u8]) -> ParsedFrame {
 
 /// [Parses](parse) a frame whose headers have been found.
 pub fn parse_walk(walk: &Walk<'_>) -> ParsedFrame {
-    let mut out = ParsedFrame::empty(walk.frame.len());
+    let (mut parsed, payload) = parse_headers(walk, walk.frame.len());
+    parsed.payload = walk.frame[payload].to_vec();
+    parsed
+}
+
+/// [Parses](parse) a frame of `length` bytes, of which those behind the headers need not be there: they are payload,
+/// its pad bytes and a right ICRC then. The payload is not copied to the result: it is where the range says.
+pub(crate) fn parse_headers(walk: &Walk<'_>, length: usize) -> (ParsedFrame, Range<usize>) {
+    let mut out = Found {
+        parsed: ParsedFrame::empty(length),
+        payload: 0..0,
+    };
     let judged = ethernet(walk, &mut out);
+    let Found {
+        mut parsed,
+        payload,
+    } = out;
     // A wrong IPv4 checksum was noted on the way and takes precedence, since it came first.
-    out.reason = out.reason.or(judged.err());
-    out.verdict = match (out.reason, judged) {
+    parsed.reason = parsed.reason.or(judged.err());
+    parsed.verdict = match (parsed.reason, judged) {
         (None, Ok(verdict)) => verdict,
         _ => Verdict::Malformed,
     };
-    out
+    (parsed, payload)
+}
+
+/// What was found so far.
+struct Found {
+    /// The result, without its payload.
+    parsed: ParsedFrame,
+    /// Where the payload is in the frame.
+    payload: Range<usize>,
 }
 
 fn check(holds: bool, otherwise: Reason) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-fn ethernet(walk: &Walk<'_>, out: &mut ParsedFrame) -> Judged {
+fn ethernet(walk: &Walk<'_>, out: &mut Found) -> Judged {
     let mut tags = walk.tags();
-    let eth = out.eth.insert(EthHead {
+    let eth = out.parsed.eth.insert(EthHead {
         dst: walk.dst,
         src: walk.src,
         tags: tags.by_ref().take(MAX_TAGS).map(VlanTagRepr::tci).collect(),
@@ -71,7 +96,7 @@ fn ethernet(walk: &Walk<'_>, out: &mut ParsedFrame) -> Judged {
     }
 }
 
-fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Judged {
+fn mac_control(control: &[u8], dst: MacAddr, out: &mut Found) -> Judged {
     let opcode = control
         .first_chunk()
         .map(|&opcode| u16::from_be_bytes(opcode))
@@ -81,7 +106,7 @@ fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Judged {
             let PauseRepr { timer } = PauseRepr::parse(
                 &Pause::new_checked(control).map_err(|_| Reason::ControlTruncated)?,
             );
-            out.control = Some(ControlHead {
+            out.parsed.control = Some(ControlHead {
                 opcode,
                 class_enable: 0,
                 timers: [timer, 0, 0, 0, 0, 0, 0, 0],
@@ -97,7 +122,7 @@ fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Judged {
                 class_enable,
                 timers,
             } = PfcRepr::parse(&Pfc::new_checked(control).map_err(|_| Reason::ControlTruncated)?);
-            out.control = Some(ControlHead {
+            out.parsed.control = Some(ControlHead {
                 opcode,
                 class_enable,
                 timers,
@@ -109,21 +134,30 @@ fn mac_control(control: &[u8], dst: MacAddr, out: &mut ParsedFrame) -> Judged {
     }
 }
 
-fn ip(frame: &[u8], network: Network, out: &mut ParsedFrame) -> Judged {
-    out.ip = Some(network.head);
+fn ip(frame: &[u8], network: Network, out: &mut Found) -> Judged {
+    out.parsed.ip = Some(network.head);
     let at = network.inside?;
     check(network.end >= at, Reason::IpLength)?;
     if !network.checksum_ok(frame) {
-        out.reason = Some(Reason::IpChecksum);
+        out.parsed.reason = Some(Reason::IpChecksum);
     }
-    let packet = Packet { frame, network, at };
-    if network.end <= frame.len() {
+    let length = out.parsed.frame_bytes;
+    let packet = Packet {
+        frame,
+        length,
+        network,
+        at,
+    };
+    if network.end <= length {
         return inside(packet, out);
     }
     // The headers, read as if nothing had been cut, determine which payload bytes had been handed on before the end of
     // the frame.
-    if out.reason.is_none() {
-        let mut as_if_whole = ParsedFrame::empty(out.frame_bytes);
+    if out.parsed.reason.is_none() {
+        let mut as_if_whole = Found {
+            parsed: ParsedFrame::empty(length),
+            payload: 0..0,
+        };
         if inside(packet, &mut as_if_whole).is_ok_and(Verdict::is_roce) {
             out.payload = as_if_whole.payload;
         }
@@ -134,7 +168,10 @@ fn ip(frame: &[u8], network: Network, out: &mut ParsedFrame) -> Judged {
 /// A packet with its network header, and the position up to which it has been read.
 #[derive(Clone, Copy)]
 struct Packet<'a> {
+    /// What is written of its frame.
     frame: &'a [u8],
+    /// The length of the frame.
+    length: usize,
     network: Network,
     /// Where the next layer begins.
     at: usize,
@@ -147,7 +184,7 @@ impl<'a> Packet<'a> {
     }
 
     /// The bytes that are present from the next layer on. There are fewer than [`left`](Self::left) only in a packet
-    /// that was cut short; those behind the packet are Ethernet padding.
+    /// that was cut short or whose payload is not written; those behind the packet are Ethernet padding.
     fn rest(&self) -> &'a [u8] {
         let end = self.network.end.min(self.frame.len());
         self.frame.get(self.at..end).unwrap_or(&[])
@@ -161,7 +198,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-fn inside(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
+fn inside(packet: Packet<'_>, out: &mut Found) -> Judged {
     let IpHead {
         kind, next_header, ..
     } = packet.network.head;
@@ -182,7 +219,7 @@ fn inside(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
     }
 }
 
-fn udp(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
+fn udp(packet: Packet<'_>, out: &mut Found) -> Judged {
     check(packet.left() >= UdpRepr::LEN, Reason::UdpTruncated)?;
     let header =
         UdpRepr::parse(&Udp::new_checked(packet.rest()).map_err(|_| Reason::UdpTruncated)?);
@@ -196,17 +233,17 @@ fn udp(packet: Packet<'_>, out: &mut ParsedFrame) -> Judged {
     transport(packet.skip(UdpRepr::LEN), Some(header.src_port), out)
 }
 
-fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFrame) -> Judged {
+fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut Found) -> Judged {
     let transport_bytes = packet.left();
     check(
         transport_bytes >= BthRepr::LEN + ICRC_BYTES,
         Reason::BthTruncated,
     )?;
     let bth = BthRepr::parse(&Bth::new_checked(packet.rest()).map_err(|_| Reason::BthTruncated)?);
-    out.bth = Some(bth);
-    out.udp_src_port = udp_src_port;
+    out.parsed.bth = Some(bth);
+    out.parsed.udp_src_port = udp_src_port;
     check(transport_bytes.is_multiple_of(4), Reason::IbAlignment)?;
-    out.icrc_ok = icrc_ok(packet);
+    out.parsed.icrc_ok = icrc_ok(packet);
     check(bth.tver == 0, Reason::BthVersion)?;
 
     let is_cnp = bth.opcode == Opcode::CNP;
@@ -220,7 +257,8 @@ fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFram
         Reason::HeaderTruncated,
     )?;
     let packet = packet.skip(BthRepr::LEN);
-    out.ext = Some(ExtHeaders::parse(layout, packet.rest()).map_err(|_| Reason::HeaderTruncated)?);
+    out.parsed.ext =
+        Some(ExtHeaders::parse(layout, packet.rest()).map_err(|_| Reason::HeaderTruncated)?);
 
     payload(packet.skip(layout.bytes()), bth, out)?;
     Ok(match packet.network.head.kind {
@@ -230,7 +268,7 @@ fn transport(packet: Packet<'_>, udp_src_port: Option<u16>, out: &mut ParsedFram
     })
 }
 
-fn payload(packet: Packet<'_>, bth: BthRepr, out: &mut ParsedFrame) -> Result<(), Reason> {
+fn payload(packet: Packet<'_>, bth: BthRepr, out: &mut Found) -> Result<(), Reason> {
     let padded = packet.left() - ICRC_BYTES;
     let pad = usize::from(bth.pad);
     check(pad <= padded, Reason::PadCount)?;
@@ -239,19 +277,21 @@ fn payload(packet: Packet<'_>, bth: BthRepr, out: &mut ParsedFrame) -> Result<()
         Reason::UnexpectedPayload,
     )?;
     let announced = padded - pad;
-    out.payload_bytes = Some(
+    out.parsed.payload_bytes = Some(
         u16::try_from(announced)
             .expect("the lengths on the wire have 16 bits, and headers are counted in"),
     );
-    if out.reason.is_none() {
-        let rest = packet.rest();
-        out.payload = rest[..announced.min(rest.len())].to_vec();
+    if out.parsed.reason.is_none() {
+        out.payload = packet.at..(packet.at + announced).min(packet.length);
     }
     Ok(())
 }
 
-/// Whether the ICRC is correct; `None` when the end of the packet is missing.
+/// Whether the ICRC is correct, as one is that is not written; `None` when the end of the packet is missing.
 fn icrc_ok(packet: Packet<'_>) -> Option<bool> {
+    if packet.frame.len() < packet.length {
+        return Some(true);
+    }
     let Network { head, at, end, .. } = packet.network;
     let (covered, icrc_bytes) = packet.frame.get(at..end)?.split_at(end - at - ICRC_BYTES);
     Some(icrc(head.kind, covered).ok()? == icrc_bytes)

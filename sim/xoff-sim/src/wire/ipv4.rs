@@ -67,7 +67,7 @@ impl<T: AsRef<[u8]> + AsMut<[u8]>> Ipv4<T> {
 }
 
 /// Sum of 16-bit words with the carries added back in (RFC 1071 §1). IPv4 headers have a whole number of words.
-fn ones_complement_sum(header: &[u8]) -> u16 {
+pub(crate) fn ones_complement_sum(header: &[u8]) -> u16 {
     let sum: u32 = header
         .chunks_exact(2)
         .map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])))

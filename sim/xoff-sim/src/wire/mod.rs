@@ -72,6 +72,7 @@ pub(crate) use ext::room;
 pub use grh::{GRH_NEXT_HEADER_BTH, Grh, GrhRepr};
 pub use header::Truncated;
 pub use imm::{Ieth, IethRepr, ImmDt, ImmDtRepr};
+pub(crate) use ipv4::ones_complement_sum;
 pub use ipv4::{Ipv4, Ipv4Repr};
 pub use ipv6::{Ipv6, Ipv6Repr, NEXT_HEADER_FRAGMENT};
 pub use mac_addr::{MacAddr, MacAddrError};

@@ -4,7 +4,6 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::classify::sum;
 use crate::frame::FrameBytes;
 use crate::host::memory::Extent;
 use crate::host::payload::Payload;
@@ -15,7 +14,7 @@ use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
 use crate::wire::frame::IpKind;
 use crate::wire::{
     BthRepr, CnpRepr, EthernetRepr, ExtHeaders, ICRC_BYTES, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES,
-    Opcode, Qpn, Tci, UdpRepr, VlanTagRepr, address_bits,
+    Opcode, Qpn, Tci, UdpRepr, VlanTagRepr, address_bits, ones_complement_sum,
 };
 
 /// ECT(0) in the ECN field (RFC 3168 §5).
@@ -321,7 +320,7 @@ impl Path {
             let header = &mut bytes[self.network..self.network + Ipv4Repr::LEN];
             header[4..6].copy_from_slice(&id.to_be_bytes());
             header[10..12].fill(0);
-            let checksum = !sum(header);
+            let checksum = !ones_complement_sum(header);
             header[10..12].copy_from_slice(&checksum.to_be_bytes());
             *id = id.wrapping_add(1);
         }
