@@ -6,8 +6,8 @@ use bytes::{Bytes, BytesMut};
 use serde::{Deserialize, Serialize};
 
 use crate::host::memory::Extent;
-use crate::protocol::icrc::usual_icrc;
-use crate::wire::{EtherType, ICRC_BYTES, MIN_FRAME_BYTES, Walk};
+use crate::protocol::icrc;
+use crate::wire::{ICRC_BYTES, MIN_FRAME_BYTES, Walk};
 
 /// A frame from the destination address to the end of data, without FCS.
 ///
@@ -70,8 +70,9 @@ impl FrameBytes {
         bytes.extend_from_slice(&self.written);
         bytes.resize(self.written.len() + content.len().next_multiple_of(4), 0);
         content.read(&mut bytes[self.written.len()..][..content.len()]);
-        let walk = Walk::of(&self.written).expect("the headers of a packet are written");
-        let icrc = usual_icrc(walk.ether_type == EtherType::IPV6, &bytes[walk.at..]);
+        let ip = Walk::of(&self.written).and_then(|walk| walk.ip());
+        let icrc = ip.and_then(|ip| icrc(ip.head.kind, &bytes[ip.at..]).ok());
+        let icrc = icrc.expect("the headers of a packet are written");
         bytes.extend_from_slice(&icrc);
         bytes.into()
     }

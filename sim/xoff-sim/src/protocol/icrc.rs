@@ -1,16 +1,14 @@
 //! The invariant CRC of a RoCE packet (IBTA volume 1 §7.8.1, annexes A16.5.2 and A17.3.3).
 
-mod usual;
-
 use crc32fast::Hasher;
 
 use crate::wire::frame::IpKind;
 use crate::wire::{BthRepr, GrhRepr, ICRC_BYTES, Ipv4, Ipv6Repr, Truncated, UdpRepr};
 
-pub(crate) use usual::usual_icrc;
-
 /// Stands for the local route header, which Ethernet does not have.
 const NO_LRH: [u8; 8] = [0xFF; 8];
+/// The longest headers up to the BTH: those behind IPv4 with all options.
+const HEADERS_MAX: usize = 15 * 4 + UdpRepr::LEN + BthRepr::LEN;
 
 /// The ICRC of `packet`, in the form that it has on the wire. `packet` extends from the network header to the last
 /// byte before the ICRC, IPv4 options included.
@@ -45,7 +43,10 @@ pub fn icrc(kind: IpKind, packet: &[u8]) -> Result<[u8; ICRC_BYTES], Truncated> 
         need: headers,
     })?;
 
-    let mut masked = head.to_vec();
+    let mut covered = [0xFF; NO_LRH.len() + HEADERS_MAX];
+    let covered = &mut covered[..NO_LRH.len() + headers];
+    let masked = &mut covered[NO_LRH.len()..];
+    masked.copy_from_slice(head);
     match kind {
         IpKind::V4 => {
             masked[1] = 0xFF;
@@ -64,8 +65,7 @@ pub fn icrc(kind: IpKind, packet: &[u8]) -> Result<[u8; ICRC_BYTES], Truncated> 
     masked[bth + 4] = 0xFF;
 
     let mut crc = Hasher::new();
-    crc.update(&NO_LRH);
-    crc.update(&masked);
+    crc.update(covered);
     crc.update(rest);
     Ok(crc.finalize().to_le_bytes())
 }

@@ -9,8 +9,7 @@ use crate::host::memory::Extent;
 use crate::host::payload::Payload;
 use crate::nic::QpSettings;
 use crate::protocol::gbn::{Request, Response};
-use crate::protocol::icrc::usual_icrc;
-use crate::protocol::{Content, Descriptor, IpFields, RocePacket};
+use crate::protocol::{Content, Descriptor, IpFields, RocePacket, icrc};
 use crate::wire::frame::IpKind;
 use crate::wire::{
     BthRepr, CnpRepr, EthernetRepr, ExtHeaders, ICRC_BYTES, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES,
@@ -327,7 +326,8 @@ impl Path {
         if let Some(content) = content {
             return FrameBytes::of(bytes.into(), content);
         }
-        let icrc = usual_icrc(self.ipv6, &bytes[self.network..end]);
+        let kind = if self.ipv6 { IpKind::V6 } else { IpKind::V4 };
+        let icrc = icrc(kind, &bytes[self.network..end]).expect("all headers are written");
         bytes[end..end + ICRC_BYTES].copy_from_slice(&icrc);
         bytes.into()
     }
