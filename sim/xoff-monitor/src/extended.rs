@@ -6,10 +6,10 @@
 //! | FLUSH | FETH 4 (reserved 26, selectivity 2, placement 4), RETH 16 | READ response 'only' of 0 bytes |
 //! | ATOMIC WRITE | RETH 16, 8 bytes of payload | READ response 'only' of 0 bytes, or ACK |
 
-use xoff_sim::headers::Headers;
 use xoff_sim::protocol;
-use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
-use xoff_sim::wire::{BthRepr, ExtHeaders, ICRC_BYTES, Opcode, Reth, RethRepr};
+use xoff_sim::protocol::parser::parse_walk;
+use xoff_sim::wire::frame::{ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::{BthRepr, ExtHeaders, ICRC_BYTES, Opcode, Reth, RethRepr, Walk};
 
 use crate::format;
 
@@ -27,23 +27,17 @@ pub(crate) fn header_bytes(opcode: Opcode) -> Option<usize> {
     }
 }
 
-/// Parses a frame. Packets of these operations are read like those of the others.
-pub(crate) fn parse(frame: &[u8], headers: Option<&Headers>) -> ParsedFrame {
-    let mut parsed = protocol::parse(frame);
-    let kind = parsed.ip.map(|ip| ip.kind);
+/// Parses a frame whose headers `walk` has found. Packets of these operations are read like those of the others.
+pub(crate) fn parse(frame: &[u8], walk: Option<&Walk<'_>>) -> ParsedFrame {
+    let mut parsed = walk.map_or_else(|| protocol::parse(frame), parse_walk);
     if parsed.reason == Some(Reason::UnknownOpcode)
-        && let Some(bth) = parsed.bth
-        && let Some(header_bytes) = header_bytes(bth.opcode)
-        && let Some(transport) = format::transport_offset(frame, headers, kind)
-        && let Some(end) = format::packet_end(&parsed, transport, kind, headers)
-        && let Some(rest) = frame.get(transport + BthRepr::LEN..end - ICRC_BYTES)
+        && let Some(header_bytes) = parsed.bth.and_then(|bth| header_bytes(bth.opcode))
+        && let Some((_, bth, end)) = walk.and_then(format::packet)
+        && let Some(rest) = frame.get(bth + BthRepr::LEN..end - ICRC_BYTES)
     {
         complete(&mut parsed, header_bytes, rest);
         if parsed.reason.is_none() {
-            parsed.verdict = match kind {
-                Some(IpKind::Grh) => Verdict::RoceV1,
-                _ => Verdict::RoceV2,
-            };
+            parsed.verdict = Verdict::RoceV2;
         }
     }
     parsed

@@ -1,11 +1,11 @@
 //! Rules about a single frame.
 
 use xoff_sim::headers::Headers;
-use xoff_sim::wire::frame::{IpKind, ParsedFrame, Reason, Verdict};
+use xoff_sim::wire::frame::{IpHead, IpKind, ParsedFrame, Reason, Verdict};
 use xoff_sim::wire::{
-    BthRepr, CONTROL_PFC, CnpRepr, EtherType, EthernetRepr, ExtLayout, GrhRepr, ICRC_BYTES,
-    IP_PROTOCOL_UDP, Ipv4Repr, Ipv6Repr, MIN_FRAME_BYTES, Opcode, PauseRepr, PfcRepr,
-    UDP_PORT_ROCE, VlanTagRepr,
+    BthRepr, CONTROL_PFC, CnpRepr, EtherType, ExtLayout, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4Repr,
+    Ipv6Repr, MIN_FRAME_BYTES, Network, Opcode, PauseRepr, PfcRepr, UDP_PORT_ROCE, Udp, UdpRepr,
+    Walk,
 };
 
 use crate::extended;
@@ -25,37 +25,42 @@ pub(crate) enum Kind {
 }
 
 /// Classifies a frame as RoCE packet, pause or other; broken RoCE packets and pauses are classified as such.
-pub(crate) fn kind(frame: &[u8], parsed: &ParsedFrame, headers: Option<&Headers>) -> Kind {
+pub(crate) fn kind(parsed: &ParsedFrame, walk: Option<&Walk<'_>>) -> Kind {
     match (parsed.verdict, parsed.reason) {
         (Verdict::RoceV2 | Verdict::RoceV1 | Verdict::Cnp, _) => Kind::Roce,
         (Verdict::Pfc | Verdict::Pause, _) => Kind::Pause,
         (_, Some(Reason::ControlAddress)) => Kind::Pause,
         (_, Some(Reason::ControlTruncated)) => Kind::Pause,
-        (Verdict::Malformed, _) if headers.is_some_and(is_roce) => Kind::Roce,
-        (_, Some(Reason::IpVersion | Reason::IpHeaderLength)) if seems_roce(frame, parsed) => {
+        (Verdict::Malformed, _) if walk.is_some_and(is_roce) => Kind::Roce,
+        (_, Some(Reason::IpVersion | Reason::IpHeaderLength)) if walk.is_some_and(seems_roce) => {
             Kind::Roce
         }
         _ => Kind::Other,
     }
 }
 
-fn is_roce(headers: &Headers) -> bool {
-    let udp = headers.ip.is_some_and(|ip| ip.protocol == IP_PROTOCOL_UDP);
-    let port = headers.ports.is_some_and(|(_, dst)| dst == UDP_PORT_ROCE);
-    headers.ether_type == EtherType::ROCE_V1 || udp && port
+fn is_roce(walk: &Walk<'_>) -> bool {
+    let udp = (walk.ip()).is_some_and(|ip| ip.head.next_header == IP_PROTOCOL_UDP);
+    let port = walk.ports().is_some_and(|(_, dst)| dst == UDP_PORT_ROCE);
+    walk.ether_type == EtherType::ROCE_V1 || udp && port
 }
 
 /// Whether a packet whose first byte of the IP header is wrong is one to RoCE's UDP port, if the header has its usual
 /// length.
-fn seems_roce(frame: &[u8], parsed: &ParsedFrame) -> bool {
-    let Some(eth) = &parsed.eth else { return false };
-    let (protocol, length) = match eth.ether_type {
+fn seems_roce(walk: &Walk<'_>) -> bool {
+    let (protocol, length) = match walk.ether_type {
         EtherType::IPV4 => (9, Ipv4Repr::LEN),
         _ => (6, Ipv6Repr::LEN),
     };
-    let ip = EthernetRepr::LEN + eth.tags.len() * VlanTagRepr::LEN;
+    let (frame, ip) = (walk.frame, walk.at);
     frame.get(ip + protocol) == Some(&IP_PROTOCOL_UDP)
         && frame.get(ip + length + 2..ip + length + 4) == Some(&UDP_PORT_ROCE.to_be_bytes()[..])
+}
+
+/// The IP header of a RoCEv2 packet, where its BTH is, and where it ends, behind the ICRC.
+pub(crate) fn packet(walk: &Walk<'_>) -> Option<(Network, usize, usize)> {
+    let (ip, bth) = (walk.ip()?, walk.bth()?);
+    (ip.end >= bth + ICRC_BYTES).then_some((ip, bth, ip.end))
 }
 
 /// Whether what was recorded of a frame has all headers that are judged.
@@ -66,23 +71,20 @@ pub(crate) fn has_headers(
     headers: Option<&Headers>,
 ) -> bool {
     // Otherwise what it is depends on bytes that are not there.
-    if Headers::at(&seen.bytes[..seen.kept]).as_ref() != headers {
+    let kept = Walk::of(&seen.bytes[..seen.kept]);
+    if kept.as_ref().map(Headers::of).as_ref() != headers {
         return false;
     }
     match kind {
         Kind::Other => true,
         Kind::Pause => false,
         Kind::Roce => {
-            let ip = headers.and_then(|headers| headers.ip);
-            let transport = match parsed.ip.map(|ip| ip.kind) {
-                Some(IpKind::Grh) => ip.map(|ip| ip.offset + GrhRepr::LEN),
-                kind => transport_offset(seen.bytes, headers, kind),
-            };
             let opcode = parsed.bth.map(|bth| bth.opcode);
             let known = opcode.and_then(Opcode::layout).map(ExtLayout::bytes);
             let behind = known.or(opcode.and_then(extended::header_bytes));
             let behind = BthRepr::LEN + behind.unwrap_or(0);
-            transport.is_some_and(|offset| offset + behind <= seen.kept)
+            let bth = kept.and_then(|kept| kept.bth());
+            bth.is_some_and(|bth| bth + behind <= seen.kept)
         }
     }
 }
@@ -90,10 +92,9 @@ pub(crate) fn has_headers(
 /// Judges a RoCE packet by itself. Returns false if it is broken, or if its receiver cannot read it. Of one that is
 /// `cut`, only the headers are known.
 pub(crate) fn roce(
-    frame: &[u8],
+    walk: Option<&Walk<'_>>,
     cut: bool,
     parsed: &ParsedFrame,
-    headers: Option<&Headers>,
     out: &mut Findings,
 ) -> bool {
     if let Some(reason) = parsed.reason {
@@ -108,8 +109,7 @@ pub(crate) fn roce(
     ] {
         out.check(rule, true, String::new);
     }
-    let kind = parsed.ip.map(|ip| ip.kind);
-    if kind == Some(IpKind::V4) {
+    if parsed.ip.is_some_and(|ip| ip.kind == IpKind::V4) {
         out.check(Rule::IpChecksum, true, String::new);
         out.check(Rule::IpFragment, true, String::new);
     }
@@ -122,15 +122,12 @@ pub(crate) fn roce(
         return false;
     }
     let Some(bth) = parsed.bth else { return false };
-    let transport = transport_offset(frame, headers, kind);
-    if let (Some(offset), Some(headers)) = (transport, headers)
-        && let Some(ip) = &headers.ip
-        && !cut
-    {
-        let said = frame
-            .get(offset - 2..offset)
-            .map_or(0, |it| u16::from_be_bytes([it[0], it[1]]));
-        if let Some(right) = udp_checksum(frame, ip, offset - 8).filter(|right| *right != said) {
+    let frame = walk.map_or(&[][..], |walk| walk.frame);
+    let packet = walk.and_then(packet).filter(|_| !cut);
+    if let Some((ip, bth, _)) = packet {
+        let udp = &frame[bth - UdpRepr::LEN..];
+        let said = Udp::new_unchecked(udp).checksum();
+        if let Some(right) = udp_checksum(udp, &ip.head).filter(|right| *right != said) {
             out.check(Rule::UdpChecksum, said == 0, || {
                 format!("{said:#06x}: 0 or {right:#06x} is right")
             });
@@ -173,10 +170,7 @@ pub(crate) fn roce(
     {
         out.remark(Habit::SourcePort, || format!("{port:#06x}"));
     }
-    if let Some(offset) = transport
-        && !cut
-        && let Some(end) = packet_end(parsed, offset, kind, headers)
-    {
+    if let Some((_, offset, end)) = packet {
         let pad = frame.get(end - ICRC_BYTES - usize::from(bth.pad)..end - ICRC_BYTES);
         if pad.is_some_and(|pad| pad.iter().any(|byte| *byte != 0)) {
             out.remark(Habit::PadBytes, || {
@@ -184,7 +178,7 @@ pub(crate) fn roce(
             });
         }
         if bth.opcode == Opcode::CNP {
-            let reserved = frame.get(offset + 12..offset + 12 + CnpRepr::LEN);
+            let reserved = frame[offset + BthRepr::LEN..].get(..CnpRepr::LEN);
             let zero = reserved.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
             out.check(Rule::CnpForm, zero && bth.becn, || {
                 format!(
@@ -240,60 +234,24 @@ fn broken(reason: Reason, cut: bool, parsed: &ParsedFrame, out: &mut Findings) -
     false
 }
 
-/// Offset of the BTH, which follows the UDP header.
-pub(crate) fn transport_offset(
-    frame: &[u8],
-    headers: Option<&Headers>,
-    kind: Option<IpKind>,
-) -> Option<usize> {
-    let ip = headers?.ip?.offset;
-    match kind? {
-        IpKind::V4 => Some(ip + usize::from(frame.get(ip)? & 0xF) * 4 + 8),
-        IpKind::V6 => Some(ip + Ipv6Repr::LEN + 8),
-        IpKind::Grh => None,
-    }
-}
-
-/// Offset of the end of the packet, after the ICRC.
-pub(crate) fn packet_end(
-    parsed: &ParsedFrame,
-    transport: usize,
-    kind: Option<IpKind>,
-    headers: Option<&Headers>,
-) -> Option<usize> {
-    let ip = headers?.ip?.offset;
-    let length = usize::from(parsed.ip?.length);
-    let end = match kind? {
-        IpKind::V4 => ip + length,
-        IpKind::V6 => ip + Ipv6Repr::LEN + length,
-        IpKind::Grh => ip + GrhRepr::LEN + length,
-    };
-    (end >= transport + ICRC_BYTES).then_some(end)
-}
-
-/// The UDP checksum that the datagram at `offset` should have (RFC 768; RFC 8200 section 8.1), if it carries one.
-fn udp_checksum(frame: &[u8], ip: &xoff_sim::headers::IpFields, offset: usize) -> Option<u16> {
-    let said = frame.get(offset + 6..offset + 8)?;
-    if said == [0, 0] {
+/// The UDP checksum that the datagram with which these bytes begin should have (RFC 768; RFC 8200 section 8.1), if it
+/// carries one.
+fn udp_checksum(bytes: &[u8], ip: &IpHead) -> Option<u16> {
+    let udp = Udp::new_checked(bytes).ok()?;
+    let (said, length) = (udp.checksum(), udp.length());
+    if said == 0 {
         return None;
     }
-    let length = u16::from_be_bytes([*frame.get(offset + 4)?, *frame.get(offset + 5)?]);
-    let datagram = frame.get(offset..offset + usize::from(length))?;
-    let addresses = match ip.version {
-        4 => [
-            &(ip.src as u32).to_be_bytes()[..],
-            &(ip.dst as u32).to_be_bytes(),
-        ]
-        .concat(),
-        _ => [ip.src.to_be_bytes(), ip.dst.to_be_bytes()].concat(),
-    };
+    let datagram = bytes.get(..length.into())?;
+    // An IPv4 address is the low 32 bits, so that the others add nothing.
+    let addresses = [ip.src.to_be_bytes(), ip.dst.to_be_bytes()].concat();
     let words = |bytes: &[u8]| {
         let word =
             |pair: &[u8]| u64::from(pair[0]) << 8 | pair.get(1).map_or(0, |low| u64::from(*low));
         bytes.chunks(2).map(word).sum::<u64>()
     };
     let mut sum = words(&addresses) + u64::from(IP_PROTOCOL_UDP) + u64::from(length);
-    sum += words(datagram) - words(said);
+    sum += words(datagram) - u64::from(said);
     while sum > 0xFFFF {
         sum = (sum & 0xFFFF) + (sum >> 16);
     }

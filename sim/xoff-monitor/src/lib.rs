@@ -47,6 +47,7 @@ mod tap;
 use xoff_sim::headers::Headers;
 use xoff_sim::kernel::Direction;
 use xoff_sim::time::{Duration, Time};
+use xoff_sim::wire::Walk;
 
 use counters::Counts;
 use flows::Flows;
@@ -169,9 +170,10 @@ impl Monitor {
         if let Some(direction) = direction {
             counts.frame(direction);
         }
-        let headers = Headers::at(seen.bytes);
-        let parsed = extended::parse(seen.bytes, headers.as_ref());
-        let kind = match format::kind(seen.bytes, &parsed, headers.as_ref()) {
+        let walk = Walk::of(seen.bytes);
+        let headers = walk.as_ref().map(Headers::of);
+        let parsed = extended::parse(seen.bytes, walk.as_ref());
+        let kind = match format::kind(&parsed, walk.as_ref()) {
             Kind::Pause if !seen.addressed => Kind::Other,
             kind => kind,
         };
@@ -207,7 +209,7 @@ impl Monitor {
             Kind::Roce => {
                 out.report.kinds.roce += 1;
                 out.report.kinds.cut += u64::from(cut);
-                let good = format::roce(seen.bytes, cut, &parsed, headers.as_ref(), out);
+                let good = format::roce(walk.as_ref(), cut, &parsed, out);
                 if parsed.icrc_ok == Some(false)
                     && !cut
                     && let Some(direction) = direction
