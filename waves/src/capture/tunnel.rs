@@ -4,12 +4,13 @@
 //! What a NIC at the end of the tunnel gets is the inner frame.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use serde::Serialize;
 use xoff_sim::headers::rewrite::{ecn_capable, is_ce};
+use xoff_sim::wire::frame::{IpHead, IpKind};
 use xoff_sim::wire::{
-    EtherType, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv6, Udp, UdpRepr, VlanTagRepr,
+    self, EtherType, EthernetRepr, IP_PROTOCOL_UDP, Ipv4, Ipv6, Network, Udp, UdpRepr, address_of,
 };
 
 use super::link::{IPV4, IPV6, LINK_TYPE_ETHERNET};
@@ -250,14 +251,6 @@ enum Next {
     Packet(EtherType),
 }
 
-/// An IP packet around what comes next.
-#[derive(Debug, Clone, Copy)]
-struct Around {
-    src: IpAddr,
-    dst: IpAddr,
-    traffic_class: u8,
-}
-
 /// A position in a record.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
@@ -267,7 +260,8 @@ struct Walk<'a> {
     /// Where what it begins ends, at most the record's length on the line.
     end: usize,
     next: Next,
-    around: Option<Around>,
+    /// The header of the IP packet around it.
+    around: Option<IpHead>,
     /// Whether a mirror has cut the frame, so that it was longer.
     cut: bool,
 }
@@ -291,74 +285,46 @@ impl<'a> Walk<'a> {
         *self = walk;
         Some(Tunnel {
             carrier,
-            src_ip: around.map(|ip| ip.src),
-            dst_ip: around.map(|ip| ip.dst),
+            src_ip: around.map(|ip| address_of(ip.src, ip.kind == IpKind::V4)),
+            dst_ip: around.map(|ip| address_of(ip.dst, ip.kind == IpKind::V4)),
             dscp: around.map(|ip| ip.traffic_class >> 2),
             ecn: around.map(|ip| ip.traffic_class & 3),
         })
     }
 
     fn ethernet(&mut self) -> Option<Carrier> {
-        let ether_type = match self.next {
-            Next::Packet(ether_type) => ether_type,
-            Next::Frame => self.ether_type()?,
-        };
-        match ether_type {
-            EtherType::IPV4 => self.ipv4(),
-            EtherType::IPV6 => self.ipv6(),
+        match self.ether_type()? {
+            ether_type @ (EtherType::IPV4 | EtherType::IPV6) => self.ip(ether_type),
             mpls if MPLS.contains(&mpls) => self.mpls(),
             _ => None,
         }
     }
 
-    /// Reads an Ethernet header with its tags.
+    /// The EtherType of what comes next, behind an Ethernet header with its tags if that is there.
     fn ether_type(&mut self) -> Option<EtherType> {
-        let mut at = EthernetRepr::LEN;
-        loop {
-            let ether_type = EtherType(half(self.rest(), at - 2)?);
-            if !ether_type.is_tag() {
-                self.skip(at);
-                return Some(ether_type);
+        match self.next {
+            Next::Packet(ether_type) => Some(ether_type),
+            Next::Frame => {
+                let walk = wire::Walk::of(self.rest())?;
+                self.skip(walk.at);
+                Some(walk.ether_type)
             }
-            at += VlanTagRepr::LEN;
         }
     }
 
-    fn ipv4(&mut self) -> Option<Carrier> {
-        let ip = Ipv4::new_checked(self.rest()).ok()?;
-        let (header, total) = (ip.header()?.len(), usize::from(ip.total_length()));
+    fn ip(&mut self, version: EtherType) -> Option<Carrier> {
+        let rest = self.rest();
+        let ip = Network::of(version, rest, 0)?.ok()?;
+        let header = ip.inside.ok()?;
         let mut inside = *self;
-        inside.end = self.end.min(self.start + total);
+        inside.end = self.end.min(self.start + ip.end);
         inside.skip(header);
         // Most packets are no tunnel, and need not be looked at any further.
-        let carrier = inside.protocol(ip.protocol())?;
-        let whole = ip.flags() & 0b001 == 0 && ip.fragment_offset() == 0;
-        if ip.version() != 4 || !ip.checksum_ok() || !whole || total < header {
+        let carrier = inside.protocol(ip.head.next_header)?;
+        if !ip.checksum_ok(rest) || ip.is_fragment() || ip.end < header {
             return None;
         }
-        inside.around = Some(Around {
-            src: Ipv4Addr::from(ip.src()).into(),
-            dst: Ipv4Addr::from(ip.dst()).into(),
-            traffic_class: ip.traffic_class(),
-        });
-        *self = inside;
-        Some(carrier)
-    }
-
-    fn ipv6(&mut self) -> Option<Carrier> {
-        let ip = Ipv6::new_checked(self.rest()).ok()?;
-        let mut inside = *self;
-        inside.skip(Ipv6::<&[u8]>::LEN);
-        inside.end = (self.end).min(inside.start + usize::from(ip.payload_length()));
-        let carrier = inside.protocol(ip.next_header())?;
-        if ip.version() != 6 {
-            return None;
-        }
-        inside.around = Some(Around {
-            src: Ipv6Addr::from(ip.src()).into(),
-            dst: Ipv6Addr::from(ip.dst()).into(),
-            traffic_class: ip.traffic_class(),
-        });
+        inside.around = Some(ip.head);
         *self = inside;
         Some(carrier)
     }
@@ -560,11 +526,7 @@ impl<'a> Walk<'a> {
 
     /// Where what is inside ends by its IP header.
     fn stated(mut self) -> Option<usize> {
-        let ether_type = match self.next {
-            Next::Packet(of) => of,
-            Next::Frame => self.ether_type()?,
-        };
-        match ether_type {
+        match self.ether_type()? {
             EtherType::IPV4 => Some(self.start + usize::from(half(self.rest(), 2)?)),
             EtherType::IPV6 => {
                 Some(self.start + Ipv6::<&[u8]>::LEN + usize::from(half(self.rest(), 4)?))
