@@ -2,10 +2,10 @@
 
 use bytes::{Bytes, BytesMut};
 use smoltcp::wire::{IpAddress, Ipv4Packet, Ipv6Packet, TcpPacket};
-use xoff_sim::headers::Headers;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::wire::{EtherType, IP_PROTOCOL_TCP, MIN_FRAME_BYTES, MacAddr};
+use xoff_sim::wire::frame::IpKind;
+use xoff_sim::wire::{EtherType, IP_PROTOCOL_TCP, MIN_FRAME_BYTES, MacAddr, Walk, address_of};
 
 /// The Ethernet header, tags and DSCP of a connection's packets.
 #[derive(Debug, Clone)]
@@ -82,49 +82,33 @@ pub(super) type Tuple = (u16, IpAddress, u16);
 ///
 /// The register that counts why it is none.
 pub(super) fn segment(frame: &Bytes, mac: MacAddr, ip: IpAddress) -> Result<Segment, u16> {
-    let headers = Headers::at(frame).ok_or(reg::DROP_MALFORMED)?;
-    if headers.dst != mac {
+    let walk = Walk::of(frame).ok_or(reg::DROP_MALFORMED)?;
+    if walk.dst != mac {
         return Err(reg::DROP_ADDRESS);
     }
-    let Some(fields) = headers.ip else {
-        return Err(reg::DROP_NOT_ROCE);
-    };
-    if fields.protocol != IP_PROTOCOL_TCP {
+    let header = walk.ip().ok_or(reg::DROP_NOT_ROCE)?;
+    let (head, end) = (header.head, header.end);
+    if head.next_header != IP_PROTOCOL_TCP {
         return Err(reg::DROP_SERVICE);
     }
-    let packet = frame.slice(fields.offset..);
-    let checked = match fields.version {
-        6 => of_ipv6(&packet),
-        _ => of_ipv4(&packet),
-    };
-    let (src, dst, range) = checked.ok_or(reg::DROP_MALFORMED)?;
+    let inside = header.inside.map_err(|_| reg::DROP_MALFORMED)?;
+    let whole = inside <= end && end <= frame.len() && !header.is_fragment();
+    if !whole || !header.checksum_ok(frame) {
+        return Err(reg::DROP_MALFORMED);
+    }
+    let [src, dst]: [IpAddress; 2] =
+        [head.src, head.dst].map(|it| address_of(it, head.kind == IpKind::V4).into());
     if dst != ip {
         return Err(reg::DROP_ADDRESS);
     }
-    let tcp = TcpPacket::new_checked(&packet[range.clone()]).map_err(|_| reg::DROP_MALFORMED)?;
+    let tcp = TcpPacket::new_checked(&frame[inside..end]).map_err(|_| reg::DROP_MALFORMED)?;
     if !tcp.verify_checksum(&src, &dst) {
         return Err(reg::DROP_MALFORMED);
     }
     Ok(Segment {
         to: (tcp.dst_port(), src, tcp.src_port()),
-        data: range.len() > usize::from(tcp.header_len()),
-        vid: headers.tag.map_or(0, |tag| tag.vid),
-        packet: packet.slice(..range.end),
+        data: end - inside > usize::from(tcp.header_len()),
+        vid: walk.tags().next().map_or(0, |tag| tag.vid),
+        packet: frame.slice(header.at..end),
     })
-}
-
-/// Source, destination, and where the payload is.
-type Addressed = (IpAddress, IpAddress, std::ops::Range<usize>);
-
-fn of_ipv4(packet: &[u8]) -> Option<Addressed> {
-    let ip = Ipv4Packet::new_checked(packet).ok()?;
-    let payload = usize::from(ip.header_len())..usize::from(ip.total_len());
-    let whole = !ip.more_frags() && ip.frag_offset() == 0;
-    (ip.verify_checksum() && whole).then(|| (ip.src_addr().into(), ip.dst_addr().into(), payload))
-}
-
-fn of_ipv6(packet: &[u8]) -> Option<Addressed> {
-    let ip = Ipv6Packet::new_checked(packet).ok()?;
-    let payload = ip.header_len()..ip.total_len();
-    Some((ip.src_addr().into(), ip.dst_addr().into(), payload))
 }
