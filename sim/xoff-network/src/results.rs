@@ -543,13 +543,13 @@ impl FindingKind {
                 "Links waited for each other in a cycle, but enough of its bytes could leave by ports outside of it: no deadlock."
             }
             Self::Storm => {
-                "A host stops its switch for half of a millisecond and more. What stands behind it is not congested: it waits for that host."
+                "A host stops its switch for half of a millisecond out of one, or what `detect` sets. What stands behind it is not congested: it waits for that host."
             }
             Self::Alarm => {
-                "A host stops its switch for more than a thousandth of the time, but never for long enough to be a storm."
+                "A host stops its switch for more than a thousandth of the time, or what `detect` sets, but never for long enough to be a storm."
             }
             Self::Victim => {
-                "A flow whose packets wait at a stopped link, although neither its path nor its receiver is why the link is stopped. The times before and during other findings count: one flow may be a victim of congestion first, and of the deadlock that follows."
+                "A flow whose packets wait at a stopped link, although neither its path nor its receiver is why the link is stopped. The times before and during other findings count: one flow may be a victim of congestion first, and then of a deadlock or storm."
             }
             Self::FailedQps => {
                 "A QP ends when it has sent a packet again as often as its retries allow. Its messages are lost to the application."

@@ -44,9 +44,19 @@ pub fn bytes(count: ByteCount) -> String {
     in_unit(count.get() as f64, &units)
 }
 
-/// A rate in Gb/s.
+/// A rate, given in Gb/s: `37.04 Gb/s`, `59.39 Mb/s`.
 pub fn gbps(rate: f64) -> String {
-    format!("{} Gb/s", digits(rate))
+    let units = [
+        (1e12, "Tb/s"),
+        (1e9, "Gb/s"),
+        (1e6, "Mb/s"),
+        (1e3, "Kb/s"),
+        (1.0, "b/s"),
+    ];
+    match rate {
+        0.0 => "0 Gb/s".into(),
+        _ => in_unit(1e9 * rate, &units),
+    }
 }
 
 /// A part in per cent, with as many digits as are of use.
@@ -123,6 +133,8 @@ mod tests {
         assert_eq!(length(Duration::from_ps(999)), "0.999 ns");
         assert_eq!(length(Duration::from_us(120_000)), "120 ms");
         assert_eq!(bytes(ByteCount::new(2_680_776)), "2.681 MB");
+        let rates = [0.0, 0.059_391, 37.036_9, 1_042.836_1].map(gbps);
+        assert_eq!(rates.join(" "), "0 Gb/s 59.39 Mb/s 37.04 Gb/s 1.043 Tb/s");
         assert_eq!([0.98, 0.031_6, 0.1].map(part).join(" "), "98 % 3.2 % 10 %");
         assert_eq!(count(1, "frame", "frames"), "1 frame");
         assert_eq!(count(1_234_567, "frame", "frames"), "1,234,567 frames");

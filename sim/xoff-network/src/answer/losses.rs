@@ -1,9 +1,11 @@
 //! Frames that are dropped, and what that costs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use xoff_sim::switch::{Limit, PauseKind};
 use xoff_sim::time::ByteCount;
 
-use super::{Broken, Cure, Seen};
+use super::{Broken, Cure, HARMLESS, Seen};
 use crate::metrics::{Metric, Quantity, Subject};
 use crate::plan::Plan;
 use crate::scenario::switch::Classify;
@@ -26,11 +28,11 @@ impl Seen<'_> {
     /// Nodes that drop frames for a reason, how many, and since when the first of them does.
     fn who_drops(&self, reason: &str) -> Option<(String, String, u64, String)> {
         let of = self.dropped(reason);
-        let (first, _) = *of.first()?;
+        of.first()?;
         let names: Vec<&str> = of.iter().map(|(node, _)| *node).collect();
         let frames = of.iter().map(|(_, frames)| frames).sum();
         let verb = if of.len() == 1 { "drops" } else { "drop" };
-        let since = self.drops_from(first);
+        let since = self.drops_from(&names);
         Some((list(&names, MOST_NAMES), verb.into(), frames, since))
     }
 
@@ -55,7 +57,7 @@ impl Seen<'_> {
                     bytes(needs)
                 ),
             ),
-            false => Cure::by_hand("no setting: a peer sends on after a pause"),
+            false => Cure::by_hand("find which peer sends on after a pause"),
         };
         Some(Broken::new(headline, vec![cure]))
     }
@@ -139,7 +141,7 @@ impl Seen<'_> {
                     "; {} loses {}{}",
                     drop.node,
                     count(drop.count, "frame", "frames"),
-                    self.drops_from(&drop.node)
+                    self.drops_from(&[&drop.node])
                 ),
                 None => String::new(),
             };
@@ -154,7 +156,7 @@ impl Seen<'_> {
                     format!("flows.{}.recovery=\"go-back-n\"", settings.name),
                     "a loss costs the packets behind it, not the whole message",
                 ),
-                _ => Cure::by_hand("no setting: find what loses the frames"),
+                _ => Cure::by_hand("find what loses the frames"),
             };
             Some(Broken::new(headline, vec![cure]))
         })
@@ -177,11 +179,36 @@ impl Seen<'_> {
             }
             _ => format!("{} of buffer are full", bytes(switch.buffer)),
         };
+        // A class that hosts pause for and the switch does not: it is lossy by mistake.
+        let lossless = &self.scenario.host.lossless;
+        let flows = self.simulation.flows();
+        let missing = lossless.iter().filter(|class| {
+            !switch.lossless.contains(class) && flows.iter().any(|flow| flow.class == **class)
+        });
+        let missing: Vec<String> = missing.map(u8::to_string).collect();
+        let by_mistake = switch.pauses != PauseKind::Off && !missing.is_empty();
+        let what = match by_mistake {
+            true => format!(
+                "class {} that only hosts take for lossless",
+                list(&missing, MOST_NAMES)
+            ),
+            false => "a lossy class".into(),
+        };
         let headline = format!(
-            "{who} {verb} {} of a lossy class{since}: {full}{again}",
+            "{who} {verb} {} of {what}{since}: {full}{again}",
             count(frames, "frame", "frames"),
         );
         let mut cures = Vec::new();
+        if by_mistake {
+            let all: BTreeSet<u8> = lossless.iter().chain(&switch.lossless).copied().collect();
+            let all = Vec::from_iter(all);
+            cures.push(Cure::new(
+                format!("{}.lossless={all:?}", switch.place()),
+                format!(
+                    "{first} pauses its peers as hosts expect it, instead of dropping their frames"
+                ),
+            ));
+        }
         if !self.controlled() {
             cures.push(self.slow_down("senders slow down before the buffer is full"));
         }
@@ -218,6 +245,39 @@ impl Seen<'_> {
             count(frames, "frame", "frames"),
         );
         let cure = Cure::by_hand("`routes`: the routes lead back to where packets came from");
+        Some(Broken::new(headline, vec![cure]))
+    }
+
+    /// Frames that were lost for another reason than those above, most of one first.
+    pub(super) fn lost(&self) -> Option<Broken> {
+        let lost = self
+            .drops
+            .iter()
+            .filter(|drop| !HARMLESS.contains(&&*drop.reason));
+        let mut places = BTreeMap::<&str, Vec<&super::Drop>>::new();
+        for drop in lost {
+            places.entry(&drop.reason).or_default().push(drop);
+        }
+        let frames = |drops: &[&super::Drop]| drops.iter().map(|drop| drop.count).sum::<u64>();
+        let most = places
+            .into_iter()
+            .max_by_key(|(reason, drops)| (frames(drops), std::cmp::Reverse(*reason)));
+        let (reason, mut drops) = most?;
+        drops.sort_by_key(|drop| (std::cmp::Reverse(drop.count), &drop.node));
+        let names: Vec<&str> = drops.iter().map(|drop| &*drop.node).collect();
+        let again =
+            self.total(Quantity::RetransmittedPackets) / self.total(Quantity::RequestPackets);
+        let again = match again > 0.0 {
+            true => format!("; {} of the packets are sent again", part(again)),
+            false => String::new(),
+        };
+        let headline = format!(
+            "{} lost at {}{} ({reason}){again}",
+            count(frames(&drops), "frame is", "frames are"),
+            list(&names, MOST_NAMES),
+            self.drops_from(&names),
+        );
+        let cure = Cure::by_hand(format!("find what loses the frames at {}", names[0]));
         Some(Broken::new(headline, vec![cure]))
     }
 }

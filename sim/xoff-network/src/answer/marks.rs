@@ -20,6 +20,9 @@ pub struct Marks {
     /// Hosts that pause for more than they should.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<String>,
+    /// Devices whose settings are not as `audit` wants them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differing: Vec<String>,
     /// Congested links that others wait for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub congested: Vec<[String; 2]>,
@@ -59,6 +62,7 @@ impl Marks {
             dead,
             failed,
             origins,
+            differing: seen.differing().into_iter().map(String::from).collect(),
             congested: seen
                 .congested()
                 .into_iter()

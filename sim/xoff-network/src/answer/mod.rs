@@ -6,7 +6,9 @@
 //! | `standstill` | deadlocks and storms: nothing moves any more |
 //! | `losses` | frames that are dropped, and what that costs |
 //! | `shares` | flows that get less than they could |
+//! | `configuration` | settings that are not as they were wanted |
 
+mod configuration;
 mod losses;
 mod marks;
 mod shares;
@@ -18,13 +20,15 @@ use xoff_sim::kernel::NodeId;
 use crate::metrics::{Metric, Quantity, Recorder};
 use crate::results::{Drop, Finding, FindingKind};
 use crate::scenario::{Checked, SwitchSettings};
-use crate::words::{count, gbps};
+use crate::words::{count, gbps, part};
 use crate::{Run, Simulation};
 
 pub use marks::Marks;
 
 /// Settings of a cure that are written out.
 const MOST_SETTINGS: usize = 3;
+/// Reasons to drop a frame that cost nothing: copies of a flooded frame that were for another node.
+pub const HARMLESS: [&str; 2] = ["address", "other_mac"];
 
 /// The answer to 'what happened?'.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -65,8 +69,20 @@ impl Cure {
 
     /// The settings that are written out where people read, and how many more there are.
     pub fn shown(&self) -> (&[String], usize) {
-        let shown = self.set.len().min(MOST_SETTINGS);
+        // One that is left out would take as much room as what says so.
+        let shown = match self.set.len() {
+            few if few <= MOST_SETTINGS + 1 => few,
+            _ => MOST_SETTINGS,
+        };
         (&self.set[..shown], self.set.len() - shown)
+    }
+
+    /// What a cure is called where people read.
+    pub const fn word(&self) -> &'static str {
+        match self.set.is_empty() {
+            true => "by hand",
+            false => "cure",
+        }
     }
 
     /// What has to be done, where no single value of the settings does it.
@@ -135,10 +151,12 @@ impl<'a> Seen<'a> {
         of
     }
 
-    /// When a node began to drop frames, in words.
-    fn drops_from(&self, node: &str) -> String {
-        let node = self.simulation.node(node);
-        let from = node.and_then(|node| self.recorder.drops_from(node));
+    /// When the first of some nodes began to drop frames, in words.
+    fn drops_from(&self, nodes: &[&str]) -> String {
+        let nodes = nodes.iter().filter_map(|node| self.simulation.node(node));
+        let from = nodes
+            .filter_map(|node| self.recorder.drops_from(node))
+            .min();
         let time = |ns| crate::words::length(xoff_sim::time::Duration::from_ns(ns));
         from.map_or(String::new(), |ns| match ns {
             0 => " from the start".into(),
@@ -146,24 +164,46 @@ impl<'a> Seen<'a> {
         })
     }
 
+    /// The first finding of a kind.
+    fn found(&self, kind: FindingKind) -> Option<&'a Finding> {
+        self.findings.iter().find(|finding| finding.kind == kind)
+    }
+
     /// What probes of Pingmesh found first.
     fn probes(&self) -> Option<Broken> {
-        let found = self
-            .findings
-            .iter()
-            .find(|finding| finding.kind == FindingKind::Probes)?;
+        let found = self.found(FindingKind::Probes)?;
         let place = found.text.split(':').next().unwrap_or("the network");
-        let cure = Cure::by_hand(format!("no setting: probes say that {place} is at fault"));
+        let cure = Cure::by_hand(format!("look at {place}: probes say that it is at fault"));
         Some(Broken::new(format!("Pingmesh: {}", found.text), vec![cure]))
     }
 
     /// QPs that ended.
     fn failed(&self) -> Option<Broken> {
-        let mut failed = self.findings.iter();
-        let found = failed.find(|finding| finding.kind == FindingKind::FailedQps)?;
-        let cure =
-            Cure::by_hand("no setting: find what keeps answers from coming, in the findings below");
+        let found = self.found(FindingKind::FailedQps)?;
+        let cure = Cure::by_hand("find what keeps answers from coming, in the findings below");
         Some(Broken::new(found.text.clone(), vec![cure]))
+    }
+
+    /// What else was found, so that nothing is called whole that has a finding.
+    fn others(&self) -> Option<Broken> {
+        let others = [
+            (
+                FindingKind::BlackHole,
+                "bring back the link or host, or take the routes to it away",
+            ),
+            (
+                FindingKind::Servers,
+                "look at the servers that are named in the findings below",
+            ),
+            (
+                FindingKind::Violation,
+                "look at the frames that are named in the findings below",
+            ),
+        ];
+        others.into_iter().find_map(|(kind, what)| {
+            let found = self.found(kind)?;
+            Some(Broken::new(found.text.clone(), vec![Cure::by_hand(what)]))
+        })
     }
 
     /// What there is to say when nothing broke.
@@ -180,10 +220,6 @@ impl<'a> Seen<'a> {
             (_, 1_u64..) => "all probes are answered".into(),
             _ => "no payload in the measured window".into(),
         };
-        let drops = match self.total(Quantity::Drops) {
-            0.0 => "no frame is dropped".into(),
-            frames => format!("{} dropped", count(frames as u64, "frame is", "frames are")),
-        };
         let pauses = match self.total(Quantity::PauseFramesTx) {
             0.0 => "nobody pauses".into(),
             frames => count(
@@ -192,7 +228,19 @@ impl<'a> Seen<'a> {
                 "pause frames are sent",
             ),
         };
-        format!("Nothing broke: {goodput}, {drops}, {pauses}")
+        // What is lost is told of before, so that only copies for others may be dropped here.
+        let drops = match self.drops {
+            [] => "no frame is dropped",
+            _ => "only copies for other nodes are dropped",
+        };
+        let stood = match self.stood_most() {
+            Some((flow, stood)) => format!(
+                "; flow {flow} stands for {} of the time because of others",
+                part(stood)
+            ),
+            None => String::new(),
+        };
+        format!("Nothing broke: {goodput}, {drops}, {pauses}{stood}")
     }
 }
 
@@ -223,9 +271,13 @@ impl Answer {
             .or_else(|| seen.victims())
             .or_else(|| seen.looped())
             .or_else(|| seen.failed())
+            .or_else(|| seen.held_back())
+            .or_else(|| seen.others())
+            .or_else(|| seen.lost())
             .or_else(|| seen.early_pauses())
             .or_else(|| seen.unfair())
-            .or_else(|| seen.resting());
+            .or_else(|| seen.resting())
+            .or_else(|| seen.audited());
         let broke = broken.is_some();
         let Broken { headline, cures } =
             broken.unwrap_or_else(|| Broken::new(seen.whole(), Vec::new()));

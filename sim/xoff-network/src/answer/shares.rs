@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::nic::translation::PageSize;
 use xoff_sim::switch::Limit;
-use xoff_sim::time::ByteCount;
+use xoff_sim::time::{ByteCount, Duration, Time};
 
 use super::{Broken, Cure, Seen};
+use crate::FlowEnds;
 use crate::detect::{LinkClass, MOST_CONGESTED, Root};
 use crate::metrics::{Metric, Quantity, Subject};
-use crate::scenario::{HostEntry, SwitchSettings, entry_of};
+use crate::scenario::{Action, Event, FlowSettings, HostEntry, SwitchSettings, entry_of};
 use crate::words::{bytes, count, digits, gbps, list, part};
 
 /// Why congestion control cures what pauses cause.
@@ -20,6 +21,13 @@ const BEFORE_PAUSES: &str = "marks tell the senders to slow down before links ar
 const GOOD_ALPHA: f64 = 1.0 / 16.0;
 /// Flows to one port that get shares this far apart are unfair.
 const UNFAIR: f64 = 1.5;
+/// Flows that stood for less of the time are told of, but do not break anything.
+const LEAST_STOOD: f64 = 0.01;
+/// Flows with congestion control and without pauses that get shares this far apart are unfair: it evens them out in the
+/// mean of many cuts, and a window has few.
+const UNFAIR_ALONE: f64 = 2.0;
+/// A port that is used for less than this has room for all of its flows.
+const CONTENDED: f64 = 0.5;
 /// A port to which several hosts have data to send, and that is used for less than this, rests.
 const RESTS: f64 = 0.97;
 /// Names in a headline.
@@ -33,6 +41,19 @@ fn alpha(limit: Limit) -> Option<f64> {
 }
 
 impl Seen<'_> {
+    fn part_of_run(&self, time: Duration) -> f64 {
+        let observed = self.recorder.detector().observed();
+        time.as_ps() as f64 / observed.as_ps().max(1) as f64
+    }
+
+    /// The flow that stood longest because of others, and for which part of the time.
+    pub(super) fn stood_most(&self) -> Option<(&str, f64)> {
+        let victims = self.recorder.detector().victims();
+        let most = victims.iter().max_by_key(|victim| victim.stood)?;
+        let name = &self.simulation.flows()[most.flow].name;
+        Some((name, self.part_of_run(most.stood)))
+    }
+
     /// The congested links because of which flows stood, those with the most victims first.
     pub(super) fn congested(&self) -> Vec<LinkClass> {
         let mut roots: BTreeMap<LinkClass, usize> = BTreeMap::new();
@@ -87,11 +108,14 @@ impl Seen<'_> {
         let alarm = *detector.alarms().first()?;
         let host = self.name(alarm.link.peer(self.simulation)?.0);
         let edge = self.name(alarm.link.node);
-        let share = alarm.paused.as_ps() as f64 / detector.observed().as_ps().max(1) as f64;
+        let share = self.part_of_run(alarm.paused);
         let of_host = |root: Root| matches!(root, Root::Paused(link) if link == alarm.link);
         let victims: Vec<_> = (detector.victims().into_iter())
             .filter(|victim| victim.most().is_some_and(|(_, root)| of_host(root)))
             .collect();
+        if victims.is_empty() && share < LEAST_STOOD {
+            return None;
+        }
         let first = detector.pauses().find(|(link, _)| *link == alarm.link);
         let first = first.and_then(|(_, pauses)| pauses.spans.first());
         let since = first.map_or(String::new(), |span| {
@@ -101,7 +125,7 @@ impl Seen<'_> {
             [] => ": it takes in less than it is sent".to_owned(),
             [most, ..] => {
                 let name = &self.simulation.flows()[most.flow].name;
-                let stood = most.stood.as_ps() as f64 / detector.observed().as_ps().max(1) as f64;
+                let stood = self.part_of_run(most.stood);
                 let who = match victims.len() as u64 {
                     1 => format!("flow {name} stands"),
                     several => format!("{several} flows stand, {name} most,"),
@@ -122,7 +146,7 @@ impl Seen<'_> {
         };
         cures.extend(self.larger_pages(host));
         cures.push(Cure::by_hand(format!(
-            "no setting of the network makes {host} faster: look at its bus and its stalls"
+            "look at the bus of {host} and at its stalls: no setting of the network makes it faster"
         )));
         Some(Broken::new(headline, cures))
     }
@@ -162,7 +186,10 @@ impl Seen<'_> {
         let Root::Congested(link) = root else {
             return None;
         };
-        let stood = most.stood.as_ps() as f64 / detector.observed().as_ps().max(1) as f64;
+        let stood = self.part_of_run(most.stood);
+        if stood < LEAST_STOOD {
+            return None;
+        }
         let name = &self.simulation.flows()[most.flow].name;
         let from = crate::words::at(victims.iter().map(|victim| victim.from).min()?);
         let congested = self.congested();
@@ -179,7 +206,7 @@ impl Seen<'_> {
                 gbps(self.total(Quantity::GoodputGbps)),
             );
             let cure = Cure::by_hand(
-                "no setting: the hash of ECMP puts several flows on one link and none on others; more, smaller flows even it out",
+                "more, smaller flows: the hash of ECMP puts several flows on one link and none on others",
             );
             return Some(Broken::new(headline, vec![cure]));
         }
@@ -198,29 +225,43 @@ impl Seen<'_> {
             cures.push(self.slow_down(BEFORE_PAUSES));
         }
         if cures.is_empty() {
-            cures.push(Cure::by_hand(format!(
-                "no setting: less has to be sent by {}",
-                text(link)
-            )));
+            cures.push(Cure::by_hand(format!("send less by {}", text(link))));
         }
         Some(Broken::new(headline, cures))
     }
 
-    /// Receivers of several flows, which post without a pause of their own, with the goodput of each flow, greatest
+    /// Whether a flow had as much to send as it might in all of the measured window: it began before, goes on without an
+    /// end, and waits for nothing.
+    fn is_greedy(&self, name: &str, start: Time) -> bool {
+        let entry = entry_of(name);
+        let settings = self.scenario.flows.iter().find(|flow| flow.name == entry);
+        let endless = |flow: &FlowSettings| {
+            flow.interval.is_none() && flow.count.is_none() && flow.depth.is_none() && !flow.waits()
+        };
+        let is_of_it = |named: &String| named == name || named == entry;
+        let stopped = |event: &Event| match &event.action {
+            Action::Stop(flow) | Action::Start(flow) => is_of_it(flow),
+            _ => false,
+        };
+        let before = start.since_start() <= self.scenario.measure_from;
+        settings.is_some_and(endless) && before && !self.scenario.events.iter().any(stopped)
+    }
+
+    /// Receivers of several flows of a class that never rest by themselves, with the goodput of each flow, greatest
     /// first.
     fn shared_ports(&self) -> Vec<(NodeId, Vec<(&str, f64)>)> {
-        let mut ports: BTreeMap<NodeId, Vec<(&str, f64)>> = BTreeMap::new();
+        let mut ports: BTreeMap<(NodeId, u8), Vec<(&str, f64)>> = BTreeMap::new();
         let flows = self.simulation.flows();
         for series in self.simulation.series() {
-            let entry = entry_of(&series.name);
-            let settings = self.scenario.flows.iter().find(|flow| flow.name == entry);
-            let greedy =
-                settings.is_some_and(|flow| flow.interval.is_none() && flow.count.is_none());
             let flow = flows.get(series.flows.start);
-            if let Some(flow) = flow.filter(|_| greedy && !series.workload && !series.probes) {
+            let greedy = |flow: &&FlowEnds| self.is_greedy(&series.name, flow.start);
+            if let Some(flow) = flow.filter(greedy)
+                && !series.workload
+                && !series.probes
+            {
                 let rate = self.value(&Metric::flow(Quantity::GoodputGbps, &series.name));
                 ports
-                    .entry(flow.target)
+                    .entry((flow.target, flow.class))
                     .or_default()
                     .push((&series.name, rate));
             }
@@ -231,14 +272,27 @@ impl Seen<'_> {
         ports
             .into_iter()
             .filter(|(_, flows)| flows.len() > 1)
+            .map(|((to, _), flows)| (to, flows))
             .collect()
+    }
+
+    /// The part of the measured window for which the port to a host sends.
+    fn used(&self, to: NodeId) -> Option<f64> {
+        let (edge, port) = self.simulation.network().peer(to, PortId(0))?;
+        Some(self.value(&Metric {
+            quantity: Quantity::WireUtilization,
+            subject: Subject::Port(self.name(edge).into(), port.0),
+        }))
     }
 
     /// Flows of a port that get very different shares.
     pub(super) fn unfair(&self) -> Option<Broken> {
         self.shared_ports().into_iter().find_map(|(to, flows)| {
             let (most, least) = (flows.first()?, flows.last()?);
-            if most.1.is_nan() || most.1 <= UNFAIR * least.1 {
+            let alone = self.controlled() && self.total(Quantity::XoffTransitions) == 0.0;
+            let unfair = if alone { UNFAIR_ALONE } else { UNFAIR };
+            let contended = self.used(to).is_none_or(|used| used >= CONTENDED);
+            if most.1.is_nan() || most.1 <= unfair * least.1 || !contended {
                 return None;
             }
             let mut less: Vec<&str> = (flows.iter())
@@ -249,20 +303,26 @@ impl Seen<'_> {
             let (edge, _) = self.simulation.network().peer(to, PortId(0))?;
             let switch = self.name(edge);
             let each = if less.len() == 1 { "" } else { " each" };
+            let times = match least.1 > 0.0 {
+                true => format!(", {} times less", digits((10.0 * most.1 / least.1).round() / 10.0)),
+                false => String::new(),
+            };
             let headline = format!(
-                "Unfair: {} gets {} of the port {switch} → {}, {} {}{each}, {:.1} times less",
+                "Unfair: {} gets {} of the port {switch} → {}, {} {}{each}{times}",
                 most.0,
                 gbps(most.1),
                 self.name(to),
                 list(&less, MOST_NAMES + 1),
                 gbps(least.1),
-                most.1 / least.1,
             );
-            let cure = match self.controlled() {
-                false => self.slow_down(BEFORE_PAUSES),
-                true => self.hold_more(switch).unwrap_or_else(|| {
+            let cure = match (self.controlled(), alone) {
+                (false, _) => self.slow_down(BEFORE_PAUSES),
+                (true, true) => Cure::by_hand(
+                    "measure for longer: congestion control evens shares out over many cuts of the rates",
+                ),
+                (true, false) => self.hold_more(switch).unwrap_or_else(|| {
                     Cure::by_hand(
-                        "no setting: pauses give each port of the switch a turn, not each flow",
+                        "find what pauses: pauses give each port of the switch a turn, not each flow",
                     )
                 }),
             };
@@ -283,13 +343,21 @@ impl Seen<'_> {
         let names = names.map(|(node, _)| self.name(node));
         let of = |name: &&str| self.value(&Metric::node(Quantity::XoffTransitions, name)) as u64;
         let switch = names.max_by_key(|name| (of(name), std::cmp::Reverse(*name)))?;
-        let cure = self.hold_more(switch)?;
+        let (what, cure) = match self.hold_more(switch) {
+            Some(cure) => ("Pauses come before marks", cure),
+            None => (
+                "Pauses in spite of marks",
+                Cure::by_hand(
+                    "find what keeps senders from slowing down in time: late CNPs, marks when packets join a long queue",
+                ),
+            ),
+        };
         let share = match self.unfair() {
             Some(unfair) => format!("; {}", unfair.headline.replacen("Unfair: ", "", 1)),
             None => String::new(),
         };
         let headline = format!(
-            "Pauses come before marks: {switch} pauses its peers {} in the measured window, though DCQCN is on{share}",
+            "{what}: {switch} pauses its peers {} in the measured window, though DCQCN is on{share}",
             count(of(&switch), "time", "times")
         );
         Some(Broken::new(headline, vec![cure]))
@@ -301,12 +369,9 @@ impl Seen<'_> {
             return None;
         }
         self.shared_ports().into_iter().find_map(|(to, flows)| {
-            let (edge, port) = self.simulation.network().peer(to, PortId(0))?;
+            let (edge, _) = self.simulation.network().peer(to, PortId(0))?;
             let switch = self.name(edge);
-            let used = self.value(&Metric {
-                quantity: Quantity::WireUtilization,
-                subject: Subject::Port(switch.into(), port.0),
-            });
+            let used = self.used(to)?;
             let settings = self.switch(switch)?;
             let ecn = settings.ecn.as_ref()?;
             if used.is_nan() || used >= RESTS {

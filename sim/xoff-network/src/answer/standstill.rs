@@ -1,14 +1,40 @@
 //! Deadlocks and storms: nothing moves any more.
 
-use xoff_sim::time::ByteCount;
+use std::collections::BTreeSet;
+
+use xoff_sim::time::{ByteCount, Duration};
 
 use super::{Broken, Cure, Seen};
-use crate::detect::Cycle;
+use crate::detect::{Cycle, Storm};
 use crate::metrics::Quantity;
 use crate::scenario::switch::Watched;
 use crate::scenario::{Action, SwitchSettings};
-use crate::words::{at, bytes, count, part};
+use crate::words::{at, bytes, count, length, part};
 use xoff_sim::switch::forwarding::Miss;
+
+/// Time after which watchdogs of networks in service act (SIGCOMM 2016, section 4.3).
+const USUAL_WATCHDOG: Duration = Duration::from_ms(100);
+
+/// After which time a watchdog has to act so that it cures what lasted for so long, and why it is not the usual one if
+/// it is another: a run is often shorter than what watchdogs of networks in service wait for.
+fn watchdog(lasted: Duration) -> (Duration, String) {
+    if lasted > USUAL_WATCHDOG {
+        return (USUAL_WATCHDOG, String::new());
+    }
+    // A quarter, down to 1, 2 or 5 of a power of ten.
+    let quarter = (lasted.as_ps() / 4).max(1_000_000);
+    let power = 10_u64.pow(quarter.ilog10());
+    let factor = [5, 2, 1]
+        .into_iter()
+        .find(|factor| factor * power <= quarter);
+    let detect = Duration::from_ps(factor.unwrap_or(1) * power);
+    let why = format!(
+        "; {} are usual, and it lasted for {} here",
+        length(USUAL_WATCHDOG),
+        length(lasted)
+    );
+    (detect, why)
+}
 
 impl Seen<'_> {
     /// How many flows stand, if any do: `, 20 flows stand`.
@@ -85,20 +111,24 @@ impl Seen<'_> {
             cures.push(Cure::by_hand("`routes`: the paths of the flows depend on each other in a cycle: routes that go up and then down do not",
             ));
         }
-        let unwatched = |name: &&&str| {
-            let watchdog = self
-                .switch(name)
-                .and_then(|switch| switch.watchdog.as_ref());
-            watchdog.is_none_or(|watchdog| watchdog.ports != Watched::All)
+        let watches = |switch: &SwitchSettings| {
+            let watchdog = switch.watchdog.as_ref();
+            watchdog.is_some_and(|watchdog| watchdog.ports == Watched::All)
         };
-        if let Some(switch) = names
-            .iter()
-            .find(unwatched)
-            .and_then(|name| self.switch(name))
-        {
+        // One is enough for a cycle.
+        let first = switches().next();
+        if let Some(switch) = first.filter(|_| !switches().any(watches)) {
+            let end = cycle.opened.unwrap_or(self.simulation.now());
+            let (detect, unusual) = watchdog(end.saturating_since(cycle.closed));
+            let detect = match detect == USUAL_WATCHDOG {
+                true => String::new(),
+                false => format!(", detect = \"{detect}\""),
+            };
             cures.push(Cure::new(
-                format!("{}.watchdog={{ ports = \"all\" }}", switch.place()),
-                "a pause watchdog breaks it: it gives up the class at a port that is stuck",
+                format!("{}.watchdog={{ ports = \"all\"{detect} }}", switch.place()),
+                format!(
+                    "a pause watchdog breaks it: it gives up the class at a port that is stuck{unusual}"
+                ),
             ));
         }
         cures
@@ -109,10 +139,6 @@ impl Seen<'_> {
         let storm = storms
             .iter()
             .max_by_key(|storm| (storm.stopped.len(), std::cmp::Reverse(storm.from)))?;
-        let others = match storms.len() as u64 - 1 {
-            0 => String::new(),
-            more => format!("; {} too", count(more, "more host does", "more hosts do")),
-        };
         let origin = self.name(storm.origin);
         let end = storm.to.unwrap_or(self.simulation.now());
         let share =
@@ -126,7 +152,7 @@ impl Seen<'_> {
             None => format!("{}, {} held", self.standing(), self.held()),
         };
         let headline = format!(
-            "Pause storm: {origin} pauses class {} from {} {until}, {} of that time: {}{stands}{others}",
+            "Pause storm: {origin} pauses class {} from {} {until}, {} of that time: {}{stands}{}",
             storm.link.class,
             at(storm.from),
             part(share),
@@ -135,26 +161,89 @@ impl Seen<'_> {
                 "link is stopped",
                 "links are stopped"
             ),
+            self.more_storms(&storms, storm),
         );
+        let cures = self.cures_of_storm(storm);
+        Some(Broken::new(headline, cures))
+    }
+
+    /// What ends a storm.
+    fn cures_of_storm(&self, storm: &Storm) -> Vec<Cure> {
+        let origin = self.name(storm.origin);
+        let end = storm.to.unwrap_or(self.simulation.now());
+        let lasted = end.saturating_since(storm.from);
+        let (detect, unusual) = watchdog(lasted);
+        let edge = self.switch(self.name(storm.link.node));
+        let bite = self.scenario.host.watchdog_bite;
+        let dog = edge.and_then(|edge| Some(edge.watchdog.as_ref()?.detect));
+        // A NIC that pauses of itself does so while its receive side goes on.
+        let of_itself = self.scenario.events.iter().any(
+            |event| matches!(&event.action, Action::PauseStorm(storm) if storm.host == origin),
+        );
+        let acted = |after: &Duration| storm.to.is_some() && *after <= lasted;
+        if bite.filter(|_| !of_itself).iter().chain(&dog).any(acted) {
+            return vec![Cure::by_hand(format!(
+                "a watchdog has ended it; {origin} has to be mended"
+            ))];
+        }
         let mut cures = Vec::new();
-        if self.scenario.host.watchdog_bite.is_none() {
+        if !of_itself && bite.is_none_or(|bite| bite > detect) {
             cures.push(Cure::new(
-                "host.watchdog_bite=\"100 ms\"",
-                "the NIC stops pausing when its receive side stands still for so long",
+                format!("host.watchdog_bite=\"{detect}\""),
+                format!(
+                    "the NIC stops pausing when its receive side stands still for so long{unusual}"
+                ),
             ));
         }
-        let edge = self.switch(self.name(storm.link.node));
-        if let Some(switch) = edge.filter(|switch| switch.watchdog.is_none()) {
+        if let Some(switch) = edge.filter(|_| dog.is_none_or(|dog| dog > detect)) {
             cures.push(Cure::new(
-                format!("{}.watchdog={{ detect = \"100 ms\" }}", switch.place()),
-                format!("the switch gives up the class at the port to {origin} when it is stuck for so long"),
+                format!("{}.watchdog={{ detect = \"{detect}\" }}", switch.place()),
+                format!(
+                    "the switch gives up the class at the port to {origin} when it is stuck for so long{unusual}"
+                ),
             ));
         }
         if cures.is_empty() {
-            cures.push(Cure::by_hand(format!(
-                "watchdogs have ended it; {origin} has to be mended"
-            )));
+            cures.push(Cure::by_hand(format!("{origin} has to be mended")));
         }
-        Some(Broken::new(headline, cures))
+        cures
+    }
+
+    /// The storms beside the one that is told of: those of the same host, and other hosts.
+    fn more_storms(&self, storms: &[Storm], told: &Storm) -> String {
+        let again = storms
+            .iter()
+            .filter(|storm| storm.link == told.link)
+            .count() as u64
+            - 1;
+        let others = storms.iter().map(|storm| storm.origin);
+        let others: BTreeSet<_> = others.filter(|origin| *origin != told.origin).collect();
+        let mut text = match again {
+            0 => String::new(),
+            more => format!("; and {} more", count(more, "time", "times")),
+        };
+        if !others.is_empty() {
+            let hosts = count(others.len() as u64, "more host does", "more hosts do");
+            text += &format!("; {hosts} too");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A watchdog that is proposed acts within what it is to cure.
+    #[test]
+    fn watchdogs_act_while_it_lasts() {
+        let acts = |lasted| watchdog(lasted).0;
+        assert_eq!(acts(Duration::from_ms(140)), USUAL_WATCHDOG);
+        assert_eq!(acts(Duration::from_ms(100)), Duration::from_ms(20));
+        assert_eq!(acts(Duration::from_ms(5)), Duration::from_ms(1));
+        assert_eq!(acts(Duration::from_us(840)), Duration::from_us(200));
+        let (_, why) = watchdog(Duration::from_us(840));
+        assert_eq!(why, "; 100 ms are usual, and it lasted for 840 µs here");
+        assert_eq!(watchdog(Duration::from_ms(140)).1, "");
     }
 }

@@ -9,7 +9,7 @@ use super::{Cycle, Detector, LinkClass, Root, Storm, Victim, nowhere, pingmesh};
 use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
 use crate::scenario::entry_of;
-use crate::words::{at, bytes, count, part};
+use crate::words::{at, bytes, count, length, part};
 
 /// Congested links for each of which the victims are a finding of their own. Victims of more are one finding: flows that
 /// a hash has put on the same links.
@@ -36,7 +36,8 @@ impl Detector {
         let cycles = locked.into_iter().chain(other);
         let cycles = cycles.map(|cycle| of_cycle(cycle, simulation));
         let storms = self.storms();
-        let storms = storms.iter().map(|storm| self.of_storm(storm, simulation));
+        let storms = by_origin(&storms).into_iter();
+        let storms = storms.map(|storms| self.of_storms(&storms, simulation));
         let alarms = self.alarms().into_iter().map(|alarm| Finding {
             kind: FindingKind::Alarm,
             text: format!(
@@ -116,6 +117,44 @@ impl Detector {
             details: stopped.iter().map(detail).collect(),
             from_ns: ns(storm.from),
             to_ns: storm.to.map(ns),
+        }
+    }
+
+    /// The storms of a host, which may pause again and again.
+    fn of_storms(&self, storms: &[&Storm], simulation: &Simulation) -> Finding {
+        let (first, last) = match storms {
+            [one] => return self.of_storm(one, simulation),
+            [first, .., last] => (*first, *last),
+            [] => unreachable!("a group has a storm"),
+        };
+        let paused = storms
+            .iter()
+            .fold(Duration::ZERO, |sum, storm| sum + storm.paused);
+        let others = storms
+            .iter()
+            .map(|storm| storm.stopped.len().saturating_sub(1));
+        let others = count(others.max().unwrap_or(0) as u64, "more link", "more links");
+        let end = |storm: &Storm| match storm.to {
+            Some(to) => format!("until {}", at(to)),
+            None => "to the end".into(),
+        };
+        Finding {
+            kind: FindingKind::Storm,
+            text: format!(
+                "{} paused class {} {} times from {} {}, for {} in all; up to {others} stood because of it",
+                name(simulation, first.origin),
+                first.link.class,
+                storms.len(),
+                at(first.from),
+                end(last),
+                length(paused),
+            ),
+            details: storms
+                .iter()
+                .map(|storm| format!("from {} {}", at(storm.from), end(storm)))
+                .collect(),
+            from_ns: ns(first.from),
+            to_ns: last.to.map(ns),
         }
     }
 
@@ -237,10 +276,24 @@ impl Detector {
                 ", because of the congested {}, which is not on {its}",
                 link.text(simulation)
             ),
-            (Root::Congested(link), many) => format!(
-                ", because of {many} congested links, such as {}, which are not on {its}",
-                link.text(simulation)
-            ),
+            (Root::Congested(_), many) => {
+                // The one with the most victims, as in the answer.
+                let of = |root: &Root| {
+                    victims
+                        .iter()
+                        .filter(|victim| victim.most().map(|(_, root)| root) == Some(*root))
+                        .count()
+                };
+                let link = |root: &Root| match root {
+                    Root::Congested(link) => Some((std::cmp::Reverse(of(root)), *link)),
+                    _ => None,
+                };
+                let (_, link) = roots.iter().filter_map(link).min()?;
+                format!(
+                    ", because of {many} congested links, such as {}, which are not on {its}",
+                    link.text(simulation)
+                )
+            }
             (Root::Paused(link), _) => format!(
                 ", because of {} that pauses, which is not on {its}",
                 host(*link).unwrap_or("a host")
@@ -262,6 +315,21 @@ impl Detector {
             }
         })
     }
+}
+
+/// Storms by what they stop, each in the order of time, in the order of the first of each.
+fn by_origin(storms: &[Storm]) -> Vec<Vec<&Storm>> {
+    let mut groups: Vec<Vec<&Storm>> = Vec::new();
+    for storm in storms {
+        match groups.iter_mut().find(|group| group[0].link == storm.link) {
+            Some(group) => group.push(storm),
+            None => groups.push(vec![storm]),
+        }
+    }
+    for group in &mut groups {
+        group.sort_by_key(|storm| storm.from);
+    }
+    groups
 }
 
 fn of_cycle(cycle: &Cycle, simulation: &Simulation) -> Finding {

@@ -8,9 +8,9 @@ use xoff_sim::switch::DropReason;
 use xoff_sim::time::Time;
 
 use super::pauses::name;
-use crate::Simulation;
 use crate::results::{Finding, FindingKind, ns};
-use crate::words::grouped;
+use crate::words::{grouped, list};
+use crate::{Simulation, Station};
 
 /// For reasons of a switch to drop a frame because there is no way on, what there was instead. Frames that are dropped
 /// for want of buffer, or by rules, had a way.
@@ -21,6 +21,9 @@ const NO_WAY: [(DropReason, &str); 5] = [
     (DropReason::MacMiss, "no MAC entry"),
     (DropReason::LinkDown, "link down"),
 ];
+
+/// Places that are named in a line.
+const MOST_PLACES: usize = 3;
 
 /// Why a QP ended, by the status of the first message that failed.
 const fn why(status: Status) -> &'static str {
@@ -73,32 +76,55 @@ pub(super) fn findings(simulation: &Simulation, began: Time) -> Vec<Finding> {
             found.push(finding(FindingKind::FailedQps, text));
         }
     }
-    for (node, station) in simulation.stations() {
-        let Some(switch) = station.switch() else {
-            continue;
-        };
-        for (reason, what) in NO_WAY {
+    for (reason, what) in NO_WAY {
+        let at = |(node, station): (NodeId, &Station)| {
+            let switch = station.switch()?;
             let counters = simulation.ports(node).map(|port| switch.counters(port));
             let frames: u64 = counters.map(|port| port.dropped_for(reason)).sum();
-            if frames > 0 {
-                let name = name(simulation, node);
-                let text = format!("{} had nowhere to go at {name}: {what}", frames_of(frames));
-                found.push(finding(FindingKind::BlackHole, text));
-            }
-        }
+            (frames > 0).then(|| (name(simulation, node).to_owned(), frames))
+        };
+        let places: Vec<_> = simulation.stations().filter_map(at).collect();
+        found.extend(vanished(&places, began, |frames, places| {
+            format!("{frames} had nowhere to go at {places}: {what}")
+        }));
     }
-    for (node, port) in simulation.all_ports() {
+    let on_link = |(node, port)| {
         let faults = simulation.network().faults(node, port);
         let frames = faults.map_or(0, FaultInjector::swallowed);
-        let peer = simulation.network().peer(node, port);
-        if let (1.., Some((peer, _))) = (frames, peer) {
-            let [from, to] = [node, peer].map(|node: NodeId| name(simulation, node));
-            let text = format!(
-                "{} vanished on the way from {from} to {to}: link down, or host dead",
-                frames_of(frames)
-            );
-            found.push(finding(FindingKind::BlackHole, text));
-        }
-    }
+        let (peer, _) = simulation.network().peer(node, port)?;
+        let [from, to] = [node, peer].map(|node: NodeId| name(simulation, node));
+        (frames > 0).then(|| (format!("{from} to {to}"), frames))
+    };
+    let links: Vec<_> = simulation
+        .all_ports()
+        .into_iter()
+        .filter_map(on_link)
+        .collect();
+    found.extend(vanished(&links, began, |frames, links| {
+        format!("{frames} vanished on the way from {links}: link down, or host dead")
+    }));
     found
+}
+
+/// One finding for all places where frames went missing for the same reason, each with its number of frames.
+fn vanished(
+    places: &[(String, u64)],
+    began: Time,
+    text: impl Fn(String, String) -> String,
+) -> Option<Finding> {
+    let frames = places.iter().map(|(_, frames)| frames).sum();
+    let mut most: Vec<&(String, u64)> = places.iter().collect();
+    most.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
+    let names: Vec<&str> = most.iter().map(|(name, _)| &**name).collect();
+    let detail = |(name, frames): &&(String, u64)| format!("{name}: {}", frames_of(*frames));
+    (frames > 0).then(|| Finding {
+        kind: FindingKind::BlackHole,
+        text: text(frames_of(frames), list(&names, MOST_PLACES)),
+        details: match &most[..] {
+            [_] => Vec::new(),
+            several => several.iter().map(detail).collect(),
+        },
+        from_ns: ns(began),
+        to_ns: None,
+    })
 }

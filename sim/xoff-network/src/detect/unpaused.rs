@@ -7,6 +7,7 @@ use xoff_sim::switch::Limit;
 use xoff_sim::switch::headroom::longest_frame;
 use xoff_sim::time::ByteCount;
 
+use crate::words::bytes;
 use crate::{FlowEnds, Simulation};
 
 /// The most bytes of frames that a flow has under way.
@@ -67,9 +68,9 @@ pub fn note(simulation: &Simulation) -> Option<String> {
             "{} hosts send to {}, and no switch pauses: at most {} are outstanding by one port of {}, XOFF is {least}{} there",
             senders.len(),
             name(*to),
-            ByteCount::new(most),
+            bytes(ByteCount::new(most)),
             name(edge),
-            ByteCount::new(xoff)
+            bytes(ByteCount::new(xoff))
         )
     })
 }

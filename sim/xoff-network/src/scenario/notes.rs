@@ -210,7 +210,7 @@ impl Scenario {
         let marking = self.switches.iter().find(marks);
         match (on, marking) {
             (false, Some(switch)) => Some(format!(
-                "{}.ecn: packets are marked, and no sender reacts: host.dcqcn is off",
+                "{}.ecn: no packet is marked: host.dcqcn is off, so that packets are not ECN capable",
                 switch.place()
             )),
             // Others may go by round trips.

@@ -31,7 +31,7 @@ pub fn run(streams: &mut Streams, scenario: &Scenario, summary: &Summary) -> io:
         let ink = if answer.broke { Ink::Bad } else { Ink::Good };
         writeln!(out, "  {}", paint.paint(ink, &answer.headline))?;
         for cure in &answer.cures {
-            writeln!(out, "  cure: {}", in_words(cure))?;
+            writeln!(out, "  {}: {}", cure.word(), in_words(cure))?;
         }
     }
     for expectation in &summary.expectations {

@@ -102,7 +102,7 @@ fn settings_that_contradict_each_other_are_said() {
         ),
         (
             format!("{low}ecn = {{}}"),
-            "switches.t.ecn: packets are marked, and no sender reacts: host.dcqcn is off",
+            "switches.t.ecn: no packet is marked: host.dcqcn is off, so that packets are not ECN capable",
         ),
         (
             format!("host.dcqcn = {{}}\n{low}"),
@@ -150,12 +150,12 @@ fn an_incast_without_a_pause_is_explained() {
     for (xoff, said) in [
         ("{ static = \"400 KB\" }", "400 KB"),
         // (12,000,000 - 3 · 40,000 - 2 · 283,136) / 16.
-        ("{ alpha = { num = 1, den = 16 } }", "at least 707.108 KB"),
-        ("{ alpha = { num = 1, den = 32 } }", "at least 353.554 KB"),
+        ("{ alpha = { num = 1, den = 16 } }", "at least 707.1 KB"),
+        ("{ alpha = { num = 1, den = 32 } }", "at least 353.6 KB"),
     ] {
         let notes = notes(&format!("{SWITCH}{headroom}\nxoff = {xoff}"));
         let expected = format!(
-            "2 hosts send to r, and no switch pauses: at most 283.136 KB are outstanding by one port of t, XOFF is {said} \
+            "2 hosts send to r, and no switch pauses: at most 283.1 KB are outstanding by one port of t, XOFF is {said} \
              there"
         );
         assert_eq!(notes, [expected], "{xoff}");
