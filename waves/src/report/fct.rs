@@ -15,6 +15,8 @@ const MOST_BINS: usize = 12;
 const LEAST_MESSAGES: usize = 50;
 /// Length of the mark of a single size.
 const LEAST_MARK: f64 = 14.0;
+/// How many times the least size of such a range its greatest may be.
+const MOST_APART: f64 = 8.0;
 const HEIGHT: f64 = 200.0;
 const FONT: f64 = 12.0;
 const LEFT: f64 = 52.0;
@@ -128,13 +130,14 @@ fn frame(x: &[(f64, String)], y: &[(f64, String)]) -> Markup {
     }
 }
 
-/// Messages of about one size, those of one size together.
+/// Messages of about one size, those of one size together, and none that is many times as large as another.
 fn bins(all: &[(f64, f64)]) -> Vec<&[(f64, f64)]> {
     let least = all.len().div_ceil(MOST_BINS);
     let mut bins = Vec::new();
     let mut rest = all;
     while !rest.is_empty() {
         let last = rest[least.min(rest.len()) - 1].0;
+        let last = last.min(rest[0].0.max(1.0) * MOST_APART);
         let count = rest.partition_point(|message| message.0 <= last);
         let (bin, others) = rest.split_at(count);
         bins.push(bin);
@@ -233,6 +236,10 @@ mod tests {
             .collect();
         let sizes: Vec<usize> = bins(&all).iter().map(|bin| bin.len()).collect();
         assert_eq!(sizes, [25, 25, 10]);
+        // A barrier of 8 bytes and an exchange of 64 KB are not of about one size.
+        let apart = [vec![(8.0, 1.0); 3], vec![(65_536.0, 25.0); 57]].concat();
+        let sizes: Vec<usize> = bins(&apart).iter().map(|bin| bin.len()).collect();
+        assert_eq!(sizes, [3, 57]);
     }
 
     #[test]

@@ -148,8 +148,16 @@ impl<'a> Heat<'a> {
         let bottom = height * self.rows.len() as f64;
         let time = Axis::time(self.from, self.to, (picture / 95.0) as usize);
         let step = (NAME_GAP / height).ceil() as usize;
+        // The first name is as far from the second as all are, and may rise above its row.
+        let above = (FONT - 2.0 - (0.5 * height + 4.0)).max(0.0);
+        let size = format!(
+            "0 {} {} {}",
+            c(-above),
+            c(picture),
+            c(bottom + 24.0 + above)
+        );
         html! {
-            svg class=(class) viewBox=(format!("0 0 {} {}", c(picture), c(bottom + 24.0))) role="img"
+            svg class=(class) viewBox=(size) role="img"
                 aria-label=(format!("{}, a row for each line, darker where greater", self.chart.title)) {
                 @for shade in (1..=SHADES).filter(|_| self.most > 0.0) {
                     path class="cells" stroke-width=(c(height)) stroke-opacity=(c(shade as f64 / SHADES as f64))
@@ -157,7 +165,7 @@ impl<'a> Heat<'a> {
                 }
                 @for (number, name) in names.iter().enumerate().step_by(step.max(1)) {
                     @let y = (number as f64 + 0.5) * height + 4.0;
-                    text x=(c(left - 6.0)) y=(c(y.max(10.0))) text-anchor="end" { (name) }
+                    text x=(c(left - 6.0)) y=(c(y)) text-anchor="end" { (name) }
                 }
                 line class="axis" x1=(c(left)) x2=(c(left + place.column * COLUMNS as f64)) y1=(c(bottom)) y2=(c(bottom)) {}
                 @for (value, text) in &time.ticks {

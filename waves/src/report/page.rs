@@ -3,6 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 mod charts;
+mod expected;
 mod findings;
 mod first;
 mod flows;
@@ -32,7 +33,7 @@ impl Report {
                     (first::answer(self))
                     (first::network(self))
                     (verdict(summary))
-                    (expectations(&summary.expectations))
+                    (expected::expectations(&summary.expectations))
                 }
                 (findings::findings(&summary.findings))
                 (notes(&summary.notes))
@@ -53,7 +54,7 @@ impl Report {
                 (repeat(self))
                 (settings(&summary.settings))
                 (metrics(summary))
-                (files(&summary.files))
+                (files(self))
                 footer.muted { "Written by Xoff " (env!("CARGO_PKG_VERSION")) "." }
             }
             @if !self.charts.is_empty() || !self.pauses.rows.is_empty() {
@@ -133,20 +134,19 @@ pub fn sentence(summary: &Summary) -> String {
         (1, []) => "Held: the one expectation is met.".into(),
         (count, []) => format!("Held: all {count} expectations are met."),
         (count, [first, ..]) => {
-            let measured = (first.measured).map_or_else(
-                || "was not measured".into(),
-                |value| format!("is {}", metric(&first.metric, value)),
-            );
+            let (bound, measured) = expected::in_words(first);
+            let measured = match first.measured {
+                Some(_) => format!("is {measured}"),
+                None => "was not measured".into(),
+            };
             let what = if count == 1 {
                 "the one expectation is".to_owned()
             } else {
                 format!("{} of {count} expectations", failed.len())
             };
             format!(
-                "Failed: {what} not met; {} {measured}, expected {} {}.",
+                "Failed: {what} not met; {} {measured}, expected {bound}.",
                 first.metric,
-                first.op.sign(),
-                metric(&first.metric, first.value)
             )
         }
     };
@@ -171,18 +171,20 @@ fn verdict(summary: &Summary) -> Markup {
 }
 
 fn facts(summary: &Summary) -> Markup {
-    let evaluated = if summary.nic_cycles == 0 {
-        "–".into()
-    } else {
-        let share = summary.nic_cycles_evaluated as f64 / summary.nic_cycles as f64 * 100.0;
-        format!("{} %", with_groups(&format!("{share:.1}")))
+    let share = summary.nic_cycles_evaluated as f64 / summary.nic_cycles.max(1) as f64 * 100.0;
+    let took = match round(summary.wall_s) {
+        0.0 => "< 0.1 s".into(),
+        seconds => format!("{} s", number(seconds)),
     };
     html! {
         dl.facts {
             div { dt { "Simulated time" } dd { (time(summary.duration_ns)) } }
-            div { dt { "Took" } dd { (number(round(summary.wall_s))) " s" } }
-            div { dt { "NIC cycles" } dd { (with_groups(&summary.nic_cycles.to_string())) } }
-            div { dt { "of these evaluated" } dd { (evaluated) } }
+            div { dt { "Took" } dd { (took) } }
+            // Only RTL NICs have cycles.
+            @if summary.nic_cycles > 0 {
+                div { dt { "NIC cycles" } dd { (with_groups(&summary.nic_cycles.to_string())) } }
+                div { dt { "of these evaluated" } dd { (with_groups(&format!("{share:.1}"))) " %" } }
+            }
             div { dt { "Seed" } dd { (summary.seed) } }
             @if let Some(monitored) = &summary.monitored {
                 div { dt { "Frames watched" } dd { (with_groups(&monitored.frames.to_string())) } }
@@ -197,31 +199,6 @@ fn round(seconds: f64) -> f64 {
     (seconds * 10.0).round() / 10.0
 }
 
-fn expectations(expectations: &[Expectation]) -> Markup {
-    html! {
-        @if !expectations.is_empty() {
-            table.stack.expected {
-                thead { tr { th {} th { "metric" } th.number { "expected" } th.number { "measured" } } }
-                tbody { @for expectation in expectations {
-                    tr {
-                        td.state.good[expectation.held].bad[!expectation.held] {
-                            @if expectation.held { "✓ held" } @else { "✗ failed" }
-                        }
-                        td {
-                            span.metric { (expectation.metric) }
-                            @if let Some(text) = &expectation.text { span.why.muted { (text) } }
-                        }
-                        td.number data-label="expected" { (expectation.op.sign()) " " (metric(&expectation.metric, expectation.value)) }
-                        td.number data-label="measured" {
-                            @match expectation.measured { Some(value) => (metric(&expectation.metric, value)), None => "no such metric" }
-                        }
-                    }
-                } }
-            }
-        }
-    }
-}
-
 fn notes(notes: &[String]) -> Markup {
     html! {
         @if !notes.is_empty() {
@@ -234,6 +211,7 @@ fn notes(notes: &[String]) -> Markup {
 fn spread(report: &Report) -> Markup {
     let drawn = &report.pauses;
     let duration = report.summary.duration_ns;
+    let shown = report.part_ns.unwrap_or((0, duration));
     let mut marks: Vec<(u64, &str)> = (report.summary.findings.iter())
         .filter(|finding| finding.kind <= FindingKind::Storm)
         .take(MOST_MARKS)
@@ -243,12 +221,16 @@ fn spread(report: &Report) -> Markup {
     html! {
         @if !drawn.rows.is_empty() {
             h2 { "Who paused whom" }
-            figure.chart.spread data-duration=(duration) {
+            figure.chart.spread data-duration=(duration) data-part=(format!("{} {}", shown.0, shown.1)) {
                 figcaption {
-                    p.note { "A row for each stopped link, from where the pauses come from outwards; the height of a bar is the part of the time for which the link was stopped. An arrow leads from a link to one that stood because of it. Drag over a stretch of time to enlarge it; double click shows all of it. " output.tip.time {} }
+                    p.note {
+                        "A row for each stopped link, from where the pauses come from outwards; the height of a bar is the part of the time for which the link was stopped. An arrow leads from a link to one that stood because of it. "
+                        "At the end of a row is for how long its link was stopped in the whole run. "
+                        span.drag hidden { "Drag over a stretch of time to enlarge it; double click goes back. " output.tip.time {} }
+                    }
                 }
-                (pauses::svg(drawn, &marks, 960.0, false, duration, "chart wide"))
-                (pauses::svg(drawn, &marks, 380.0, true, duration, "chart narrow"))
+                (pauses::svg(drawn, &marks, 960.0, false, shown, "chart wide"))
+                (pauses::svg(drawn, &marks, 380.0, true, shown, "chart narrow"))
                 script.spans type="application/json" { (PreEscaped(pauses::spans(drawn, duration))) }
                 @if drawn.left_out > 0 {
                     p.below.muted { "and " (with_groups(&drawn.left_out.to_string())) " more links that were stopped for less: series.csv has all" }
@@ -267,10 +249,8 @@ fn drops(drops: &[Drop]) -> Markup {
     let rest = rows.split_off(rows.len().min(MOST_ROWS));
     let rest_frames: u64 = rest.iter().map(|drop| drop.count).sum();
     html! {
-        h2 { "Dropped frames" }
-        @if rows.is_empty() {
-            p { "None." }
-        } @else {
+        @if !rows.is_empty() {
+            h2 { "Dropped frames" }
             table {
                 thead { tr { th { "node" } th { "reason" } th.number { "frames" } th.bars {} } }
                 tbody { @for drop in &rows {
@@ -328,8 +308,13 @@ fn repeat(report: &Report) -> Markup {
 }
 
 /// Links to the other files of the run, which lie beside the page.
-fn files(files: &[String]) -> Markup {
-    let others = || files.iter().filter(|file| *file != REPORT);
+fn files(report: &Report) -> Markup {
+    let files = report.summary.files.iter();
+    let others = || {
+        files
+            .clone()
+            .filter(|file| *file != REPORT && results::is_written(file, report))
+    };
     html! {
         @if others().next().is_some() {
             h2.links-to { "Files" }

@@ -35,8 +35,8 @@ fn indent(row: &PauseRow) -> f64 {
     f64::from(row.distance.min(MOST_INDENT)) * INDENT
 }
 
-/// Renders the picture, `room` pixels wide, over a run of `duration_ns`. With `above`, names are above the rows, as on
-/// a phone. `marks` are moments that are drawn through all rows.
+/// Renders the picture, `room` pixels wide, of a part of a run, in nanoseconds. With `above`, names are above the rows,
+/// as on a phone. `marks` are moments that are drawn through all rows.
 ///
 /// What the script of the page needs to enlarge it is in attributes: `data-place` has the left and right end of the
 /// rows and the height of a bar, `data-at` and `data-x` the time of a thing and where it is drawn.
@@ -45,10 +45,10 @@ pub fn svg(
     marks: &[(u64, &str)],
     room: f64,
     above: bool,
-    duration_ns: u64,
+    (from, to): (u64, u64),
     class: &str,
 ) -> Markup {
-    let duration = duration_ns.max(1);
+    let to = to.max(from + 1);
     let names = pauses.rows.iter();
     let widest = names
         .map(|row| (width(&row.name, FONT) + indent(row)).min(MOST_NAME))
@@ -58,18 +58,19 @@ pub fn svg(
     let row_height = if above { TALL_ROW } else { ROW };
     let top = if marks.is_empty() { 0.0 } else { MARK_TEXTS };
     let bottom = top + pauses.rows.len() as f64 * row_height + 4.0;
-    let axis = Axis::time(0, duration, if above { 5 } else { 10 });
-    let x = |at: u64| left + at as f64 / duration as f64 * (right - left);
+    let axis = Axis::time(from, to, if above { 5 } else { 10 });
+    // Scripts show what is beyond the part.
+    let x = |at: u64| left + (at as f64 - from as f64) / (to - from) as f64 * (right - left);
+    let hidden = |at: u64| (at < from || at > to).then_some("display:none");
     let bar_bottom =
         |index: usize| top + index as f64 * row_height + if above { 29.0 } else { 16.0 };
     let mut text_end = 0.0_f64;
     // Texts beside their lines, as far as they do not overlap the one before.
     let marks: Vec<_> = (marks.iter())
-        .filter(|(at, _)| *at <= duration)
         .map(|(at, text)| {
             let (x, text_width) = (x(*at), width(text, FONT));
             let start = (x + 4.0).min(room - text_width);
-            let fits = start >= text_end;
+            let fits = start >= text_end && hidden(*at).is_none();
             if fits {
                 text_end = start + text_width + 8.0;
             }
@@ -91,7 +92,7 @@ pub fn svg(
                 }
             }
             @for (at, x, text, start) in &marks {
-                g data-at=(at) data-x=(c(*x)) {
+                g data-at=(at) data-x=(c(*x)) style=[hidden(*at)] {
                     line class="marker" x1=(c(*x)) x2=(c(*x)) y1="2" y2=(c(bottom)) { title { (text) } }
                     @if let Some(start) = start { text class="ink" x=(c(*start)) y="12" { (text) } }
                 }
@@ -107,15 +108,15 @@ pub fn svg(
                 text x=(c(figure_x)) y=(c(text_y)) text-anchor=(anchor) { (time(row.total_ns)) }
                 rect class="row" x=(c(left)) y=(c(bottom - 1.0)) width=(c(right - left)) height="1" {}
                 g class="bars" data-base=(c(bottom)) {
-                    @for (from, to, part) in bars(row, duration, right - left) {
+                    @for (from, to, part) in bars(row, (from, to), right - left) {
                         rect class="band" x=(c(left + from)) y=(c(bottom - part * BAR)) width=(c(to - from)) height=(c(part * BAR)) {}
                     }
                 }
             }
             @for (index, row) in pauses.rows.iter().enumerate() {
                 @if let Some(cause) = row.cause.filter(|cause| *cause < pauses.rows.len() && *cause != index) {
-                    @let at = began(row, &pauses.rows[cause]).min(duration);
-                    (arrow(at, x(at), bar_bottom(cause), bar_bottom(index)))
+                    @let at = began(row, &pauses.rows[cause]);
+                    g data-at=(at) data-x=(c(x(at))) style=[hidden(at)] { (arrow(x(at), bar_bottom(cause), bar_bottom(index))) }
                 }
             }
         }
@@ -151,7 +152,7 @@ fn began(row: &PauseRow, cause: &PauseRow) -> u64 {
 }
 
 /// Returns the line from the bottom of the row of the cause to the top of the bar of what it stopped, or upwards.
-fn arrow(at: u64, x: f64, cause: f64, row: f64) -> Markup {
+fn arrow(x: f64, cause: f64, row: f64) -> Markup {
     let (start, end) = if cause < row {
         (cause, row - BAR - 1.0)
     } else {
@@ -167,20 +168,22 @@ fn arrow(at: u64, x: f64, cause: f64, row: f64) -> Markup {
         c(x + 3.0),
         c(end + back)
     );
-    html! { path class="cause" data-at=(at) data-x=(c(x)) d=(format!("M{} {}V{}{head}", c(x), c(start), c(end))) {} }
+    html! { path class="cause" d=(format!("M{} {}V{}{head}", c(x), c(start), c(end))) {} }
 }
 
-/// Returns the bars of a row: start, end and height, 0 to 1, which is the part of the time in a few levels.
-fn bars(row: &PauseRow, duration: u64, width: f64) -> Vec<(f64, f64, f64)> {
+/// Returns the bars of a row in a part of the run: start, end and height, 0 to 1, which is the part of the time in a few
+/// levels.
+fn bars(row: &PauseRow, (begin, end): (u64, u64), width: f64) -> Vec<(f64, f64, f64)> {
     let columns = (width / 2.0).floor().max(1.0) as usize;
-    let column = duration as f64 / columns as f64;
+    let column = (end - begin) as f64 / columns as f64;
     let mut stopped = vec![0.0; columns];
     for &(from, to, paused) in &row.spans {
-        let (from, to) = (from.min(duration) as f64, to.min(duration) as f64);
+        let density = (paused as f64 / to.saturating_sub(from).max(1) as f64).min(1.0);
+        let inside = |at: u64| (at.clamp(begin, end) - begin) as f64;
+        let (from, to) = (inside(from), inside(to));
         if to <= from {
             continue;
         }
-        let density = (paused as f64 / (to - from)).min(1.0);
         let (first, last) = ((from / column) as usize, (to / column).ceil() as usize);
         for (place, sum) in stopped.iter_mut().enumerate().take(last).skip(first) {
             let start = place as f64 * column;
@@ -217,14 +220,17 @@ mod tests {
         };
         // Half of 6 levels are 3.
         assert_eq!(
-            bars(&row, 2_000, 200.0),
+            bars(&row, (0, 2_000), 200.0),
             [(0.0, 50.0, 1.0), (50.0, 100.0, 0.5)]
         );
         let short = PauseRow {
             spans: vec![(999, 1_000, 1)],
             ..PauseRow::default()
         };
-        assert_eq!(bars(&short, 2_000_000, 200.0), [(0.0, 2.0, 1.0 / LEVELS)]);
+        assert_eq!(
+            bars(&short, (0, 2_000_000), 200.0),
+            [(0.0, 2.0, 1.0 / LEVELS)]
+        );
     }
 
     #[test]
@@ -233,6 +239,8 @@ mod tests {
             spans: vec![(3_000, 4_000, 1_000)],
             ..PauseRow::default()
         };
-        assert_eq!(bars(&row, 2_000, 200.0), []);
+        assert_eq!(bars(&row, (0, 2_000), 200.0), []);
+        // In the part from 3,500 on, the second half of it is left.
+        assert_eq!(bars(&row, (3_500, 4_500), 200.0), [(0.0, 100.0, 1.0)]);
     }
 }

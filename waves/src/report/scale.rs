@@ -213,21 +213,27 @@ pub fn quantity(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a metric's value with the unit that its name ends in.
+/// Formats a metric's value with the unit in its name: the end of its quantity, or of all of it.
 pub fn metric(name: &str, value: f64) -> String {
     if !value.is_finite() {
         return number(value);
     }
-    match name.rsplit_once('_').map(|(_, end)| end) {
-        Some("bps") => quantity(value, "b/s"),
-        Some("bytes") => quantity(value, "B"),
-        Some("ns") => {
-            let (divisor, unit) = time_unit(value.abs().min(u64::MAX as f64) as u64);
-            format!("{} {unit}", number(value / divisor))
+    let unit = |name: &str| match name.rsplit_once('_')?.1 {
+        "gbps" => Some(quantity(1e9 * value, "b/s")),
+        "bps" => Some(quantity(value, "b/s")),
+        "bytes" => Some(quantity(value, "B")),
+        "ns" => {
+            // As `time` does; less than a nanosecond has its digits.
+            let (divisor, unit) = time_unit((2.0 * value.abs()).min(u64::MAX as f64) as u64);
+            Some(format!("{} {unit}", number(value / divisor)))
         }
-        Some("s") => format!("{} s", number(value)),
-        _ => number(value),
-    }
+        "s" => Some(format!("{} s", number(value))),
+        _ => None,
+    };
+    let of = name.split('.').next().unwrap_or_default();
+    unit(of)
+        .or_else(|| unit(name))
+        .unwrap_or_else(|| number(value))
 }
 
 fn minus(text: &str) -> String {
@@ -321,6 +327,9 @@ mod tests {
         assert_eq!(time(12_500_000), "12.5 ms");
         assert_eq!(metric("flow.a.goodput_bps", 38.21e9), "38.21 Gb/s");
         assert_eq!(metric("latency.p99_ns", 412_345.678), "412.3 µs");
+        assert_eq!(metric("message_latency_ns.f.p99", 1_847_309.0), "1.847 ms");
+        assert_eq!(metric("held_bytes.total", 4_548_666.0), "4.549 MB");
+        assert_eq!(metric("goodput_gbps.f", 0.059_391), "59.39 Mb/s");
         assert_eq!(metric("frames", 12_345.0), "12,345");
     }
 

@@ -34,6 +34,46 @@ pub fn fitted(text: &str, size: f64, room: f64) -> String {
     kept.trim_end().to_owned() + "…"
 }
 
+/// Units before which no line breaks, nor before an arrow.
+const UNITS: [&str; 17] = [
+    "B", "KB", "MB", "GB", "b/s", "Kb/s", "Mb/s", "Gb/s", "Tb/s", "ps", "ns", "µs", "ms", "s", "%",
+    "m", "km",
+];
+
+/// Text with numbers that stay with their units, and arrows with what is before them, where it is folded into lines.
+pub fn unbroken(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut before = "";
+    for (place, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let after_number = before.ends_with(|last: char| last.is_ascii_digit());
+        let stays = after_number && UNITS.contains(&unit) || word == "→" && !before.is_empty();
+        if place > 0 {
+            joined.push(if stays { '\u{a0}' } else { ' ' });
+        }
+        joined += word;
+        before = word;
+    }
+    joined
+}
+
+/// Text without its numbers and their units: what texts have in common that differ in them only.
+pub fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut after_number = false;
+    for word in text.split(' ') {
+        let bare = word.trim_end_matches([',', ';', ':', '.', ')']);
+        let is_unit = after_number && UNITS.contains(&bare);
+        after_number = bare.starts_with(|first: char| first.is_ascii_digit());
+        match (is_unit, after_number) {
+            (true, _) => {}
+            (_, true) => shape.push_str(" #"),
+            _ => shape.extend([" ", word]),
+        }
+    }
+    shape
+}
+
 /// Removes characters that neither HTML nor XML may contain.
 pub fn clean(markup: String) -> String {
     let bad = |c: char| {
@@ -65,6 +105,25 @@ mod tests {
         assert_eq!(fitted("t0.p3 class 3", 12.0, 200.0), "t0.p3 class 3");
         let cut = fitted("a-very-long-name-of-a-node class 3", 12.0, 100.0);
         assert!(cut.ends_with('…') && width(&cut, 12.0) <= 100.0, "{cut}");
+    }
+
+    #[test]
+    fn numbers_stay_with_their_units() {
+        let text = "VS → T1 stands from 1.1 ms: 22 % of 4 flows, 191.1 KB held";
+        let expected =
+            "VS\u{a0}→ T1 stands from 1.1\u{a0}ms: 22\u{a0}% of 4 flows, 191.1\u{a0}KB held";
+        assert_eq!(unbroken(text), expected);
+    }
+
+    #[test]
+    fn numbers_and_their_units_are_no_part_of_the_shape() {
+        let [a, b] = [
+            "f2 stands for 850 µs, 12 % of it",
+            "f2 stands for 1.2 ms, 9.5 % of it",
+        ]
+        .map(shape);
+        assert_eq!(a, b);
+        assert_ne!(a, shape("f3 stands for 850 µs, 12 % of it"));
     }
 
     #[test]

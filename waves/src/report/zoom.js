@@ -1,8 +1,8 @@
-// The rows of "Who paused whom", enlarged: drag over a stretch of time, double click for all of it again. The page says
+// The rows of "Who paused whom", enlarged: drag over a stretch of time, double click for what was there at first. The page says
 // everything without it, but not as finely. The charts show the same stretch.
 for (const figure of document.querySelectorAll("figure.spread")) {
   const rows = JSON.parse(figure.querySelector("script.spans").textContent);
-  const end = Number(figure.dataset.duration);
+  const end = Number(figure.dataset.duration), part = figure.dataset.part.split(" ").map(Number);
   const output = figure.querySelector("output.time");
   const make = (name, attributes, parent) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -11,7 +11,8 @@ for (const figure of document.querySelectorAll("figure.spread")) {
   };
   const { tell, unit } = stretch;
   const pictures = [...figure.querySelectorAll("svg.chart")];
-  let [from, to] = [0, end];
+  let [from, to] = part;
+  figure.querySelector(".drag").hidden = false;
   const draw = () => {
     for (const svg of pictures) {
       const [left, right, bar] = svg.dataset.place.split(" ").map(Number);
@@ -49,11 +50,11 @@ for (const figure of document.querySelectorAll("figure.spread")) {
       }
     }
     const [size, name] = unit(to);
-    output.textContent = from === 0 && to === end ? "" : `${(from / size).toPrecision(6)} to ${(to / size).toPrecision(6)} ${name}`;
+    output.textContent = from === part[0] && to === part[1] ? "" : `${(from / size).toPrecision(6)} to ${(to / size).toPrecision(6)} ${name}`;
   };
   const show = (a, b) => tell(...stretch.within([0, end], a, b));
   document.addEventListener("stretch", ({ detail: [a, b] }) => {
-    [from, to] = a === undefined ? [0, end] : [a, b];
+    [from, to] = a === undefined ? part : [a, b];
     draw();
   });
   for (const svg of pictures) {

@@ -162,7 +162,7 @@ impl OutDir {
         self.write(METRICS, |file| {
             metrics::write(file, &report.summary.metrics)
         })?;
-        if report.charts.iter().any(|chart| !chart.bands.is_empty()) {
+        if is_written(SPANS, report) {
             self.write_spans(&report.charts)?;
         }
         if let Some(servers) = &report.summary.servers {
@@ -247,6 +247,16 @@ impl OutDir {
             Ok(()) => Ok(path),
             Err(source) => Err(Error::File { path, source }),
         }
+    }
+}
+
+/// Whether a run writes a file that it lists: some are there only if there is something to write.
+pub fn is_written(file: &str, report: &Report) -> bool {
+    match file {
+        SPANS => report.charts.iter().any(|chart| !chart.bands.is_empty()),
+        SERVERS => report.summary.servers.is_some(),
+        PICTURE => !report.charts.is_empty(),
+        _ => true,
     }
 }
 

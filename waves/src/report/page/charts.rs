@@ -123,7 +123,7 @@ fn strip(shared: &[Option<Shared>], axis: Time, wide: Frame, narrow: Frame) -> M
             figure.strip {
                 figcaption { p.note {
                     "Shown is the part from "
-                    span.stretch { (time(axis.part.0)) " to " (time(axis.part.1)) ", where it happened" }
+                    span.stretch { @if axis.part.0 == 0 { "the start" } @else { (time(axis.part.0)) } " to " (time(axis.part.1)) ", where it happened" }
                     ". This is the whole run: " (shared.chart().title.to_lowercase()) "."
                     span.hint hidden { " Drag the part or its ends to move it; arrow keys move it too." }
                 } }

@@ -2,15 +2,20 @@
 
 use maud::{Markup, html};
 
-use super::MOST_ROWS;
+use super::{MOST_ROWS, with_code};
 use crate::report::scale::time;
+use crate::report::text::unbroken;
 use xoff_network::results::{Finding, FindingKind};
+
+/// Parts of a finding with a line each.
+const MOST_DETAILS: usize = 10;
 
 /// When a finding began and ended, in words. The whole of the run is not worth saying.
 fn span(finding: &Finding) -> String {
     match (finding.from_ns, finding.to_ns) {
         (0, None) => String::new(),
         (from, None) => format!("{} to the end", time(from)),
+        (from, Some(to)) if time(from) == time(to) => format!("at {}", time(from)),
         (from, Some(to)) => format!("{} to {}", time(from), time(to)),
     }
 }
@@ -39,8 +44,8 @@ fn kind(findings: &[Finding]) -> Markup {
             tr {
                 td.state.bad[kind != FindingKind::ByDesign] { (kind.words()) }
                 td {
-                    (finding.text)
-                    @let details = &finding.details[..finding.details.len().min(MOST_ROWS)];
+                    (unbroken(&finding.text))
+                    @let details = &finding.details[..finding.details.len().min(MOST_DETAILS)];
                     @for detail in details { span.why.muted { (detail) } }
                     @if finding.details.len() > details.len() {
                         span.why.muted { "and " (finding.details.len() - details.len()) " more: summary.json has all" }
@@ -49,6 +54,6 @@ fn kind(findings: &[Finding]) -> Markup {
                 td.when.muted { (span(finding)) }
             }
         }
-        tr.meaning { td {} td colspan="2" { span.why.muted { (kind.meaning()) } } }
+        tr.meaning { td {} td colspan="2" { span.why.muted { (with_code(kind.meaning())) } } }
     }
 }

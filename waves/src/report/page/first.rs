@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::with_code;
 use crate::report::data::Report;
+use crate::report::text::unbroken;
 use crate::report::topology::{self, Seen};
 use xoff_network::answer::Cure;
 
@@ -22,7 +23,7 @@ pub fn answer(report: &Report) -> Markup {
     let broke = answer.is_some_and(|answer| answer.broke);
     let cures = answer.map_or(&[][..], |answer| &answer.cures);
     html! {
-        h1 class=[broke.then_some("bad")] { (headline(report)) }
+        h1 class=[broke.then_some("bad")] { (unbroken(headline(report))) }
         @if !cures.is_empty() {
             ul.cures { @for one in cures { li { (cure(one)) } } }
         }
@@ -31,14 +32,15 @@ pub fn answer(report: &Report) -> Markup {
 
 fn cure(cure: &Cure) -> Markup {
     let (shown, more) = cure.shown();
+    let set = |all: &[String]| html! { @for set in all { code { "--set '" (set) "'" } " " } };
     html! {
         @if cure.set.is_empty() {
-            (with_code(&cure.why))
+            "By hand: " (with_code(&unbroken(&cure.why)))
         } @else {
             "Cure: "
-            @for set in shown { code { "--set '" (set) "'" } " " }
-            @if more > 0 { "and " (more) " more in summary.json " }
-            span.muted { "– " (with_code(&cure.why)) }
+            (set(shown))
+            @if more > 0 { details.more { summary { "and " (more) " more" } (set(&cure.set[shown.len()..])) } " " }
+            span.muted { "– " (with_code(&unbroken(&cure.why))) }
         }
     }
 }

@@ -145,7 +145,7 @@ pub fn flows(report: &Report) -> Markup {
             @if each.len() <= MOST_FLOWS {
                 (table("flow"))
             } @else {
-                details { summary { "All " (each.len()) " flows" } (table("flow")) }
+                details { summary { "All " (with_groups(&each.len().to_string())) " flows" } (table("flow")) }
             }
             (tiers(report))
             p.below.muted {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::MOST_ROWS;
-use crate::report::scale::{number, time, with_groups};
+use crate::report::scale::{quantity, time, with_groups};
 use xoff_network::results::{Job, Straggler};
 
 /// Renders the jobs.
@@ -41,12 +41,12 @@ fn row(job: &Job) -> Markup {
     html! {
         tr {
             td { (job.name) " " span.muted { (job.kind) } }
-            td.number { (job.hosts) }
-            td.number.bad[job.rounds == 0] { (with_groups(&job.rounds.to_string())) }
-            td.number { (ns(job.median_ns)) }
-            td.number { (ns(job.longest_ns)) }
-            td.number { @match job.bus_bandwidth_gbps { Some(rate) => { (number(rate)) " Gb/s" } None => { "–" } } }
-            td { (last.join("; ")) }
+            td.number data-label="hosts" { (job.hosts) }
+            td.number.bad[job.rounds == 0] data-label="rounds" { (with_groups(&job.rounds.to_string())) }
+            td.number data-label="median" { (ns(job.median_ns)) }
+            td.number data-label="longest" { (ns(job.longest_ns)) }
+            td.number data-label="bus bandwidth" { (job.bus_bandwidth_gbps.map_or("–".into(), |rate| quantity(1e9 * rate, "b/s"))) }
+            td data-label="last" { (last.join("; ")) }
         }
     }
 }
@@ -95,7 +95,10 @@ mod tests {
     #[test]
     fn a_job_without_a_round_is_marked() {
         let table = jobs(&[job(0)]).into_string();
-        assert!(table.contains("<td class=\"number bad\">0</td>"), "{table}");
+        assert!(
+            table.contains("<td class=\"number bad\" data-label=\"rounds\">0</td>"),
+            "{table}"
+        );
         assert_eq!(table.matches("–").count(), 3, "{table}");
     }
 }

@@ -63,7 +63,7 @@ pub fn stages(stages: &[Stage]) -> Markup {
                         td.number { (number) }
                         td data-label="flows" { (stage.flows.join(", ")) }
                         td.number.bad[stage.from_ns.is_none()] data-label="let in" {
-                            @match stage.from_ns { Some(ns) => (time(ns)), None => "never" }
+                            @match stage.from_ns { Some(0) => "at the start", Some(ns) => (time(ns)), None => "never" }
                         }
                         td.bad[!stage.against.is_empty()] data-label="against it" {
                             @match &stage.against[..] {

@@ -1,25 +1,23 @@
 //! Renders the topology as SVG: hosts at the bottom, and each switch as high as its distance from a host. Cables show
 //! for how long pauses stopped them, where frames were dropped, and where packets were marked.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod layout;
+mod links;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
 use super::data::{Link, NodeKind, Pauses, Topology, Way};
-use super::scale::{percent, time, with_groups};
+use super::scale::with_groups;
 use super::text::{coordinate as c, width};
+use layout::{Group, index, lay_out};
+pub use links::{caption, table};
+use links::{way_words, ways};
 use xoff_network::answer::Marks;
 use xoff_network::results::Drop;
 
 const FONT: f64 = 12.0;
-const BOX_HEIGHT: f64 = 28.0;
-const LEAST_BOX: f64 = 46.0;
-/// Left and right padding of a name in its box, together.
-const PADDING: f64 = 20.0;
-/// Minimum gap between boxes of a tier.
-const GAP: f64 = 10.0;
-/// Preferred gap between boxes of a tier.
-const GOOD_GAP: f64 = 44.0;
 /// Distance from one tier to the next, for boxes with one line of text.
 const TIER: f64 = 74.0;
 /// Distance between the lines of text in a box.
@@ -30,12 +28,8 @@ const STOPPED: f64 = 9.0;
 const LEAST_STOPPED: f64 = 2.5;
 /// Numbers of drops and marks are written beside at most this many wires of each; pointing at a wire shows the others.
 const MOST_NUMBERS: usize = 12;
-/// Rows of the table of links.
-const MOST_LINKS: usize = 8;
 /// Bundles of cables of a group of nodes with a number each, if all have the same.
 const MOST_ALIKE: usize = 3;
-/// Cables of a kind other than the most common one are listed by name if there are at most this many of them.
-const MOST_NAMED: usize = 3;
 
 /// What happened in the network, for its picture.
 #[derive(Default)]
@@ -70,6 +64,7 @@ impl Seen<'_> {
         [
             of(&self.marks.dead, "dead"),
             of(&self.marks.origins, "pauses"),
+            of(&self.marks.differing, "differs"),
             (frames > 0).then(|| format!("✕ {}", with_groups(&frames.to_string()))),
         ]
         .into_iter()
@@ -78,71 +73,10 @@ impl Seen<'_> {
     }
 }
 
+/// Where on its link the head of an arrow is.
+const ARROW: f64 = 0.56;
 /// Half of the width and height of the cross on a link that failed.
 const STRUCK: f64 = 7.0;
-
-/// One node, or several similar nodes of a tier whose names do not all fit.
-struct Group {
-    kind: NodeKind,
-    nodes: Vec<usize>,
-    /// The text in the box: the node's name, or the number of nodes and the first and last of their names.
-    label: Vec<String>,
-    /// What happened to the nodes, under the name.
-    fate: Vec<String>,
-    /// Whether the node is dead.
-    dead: bool,
-}
-
-impl Group {
-    fn new(topology: &Topology, seen: &Seen<'_>, nodes: Vec<usize>) -> Self {
-        let name = |place: usize| &topology.nodes[nodes[place]].name;
-        let kind = topology.nodes[nodes[0]].kind;
-        let what = match kind {
-            NodeKind::Switch => "switches",
-            NodeKind::HostRtl | NodeKind::HostModel => "hosts",
-        };
-        let label = match nodes.len() {
-            1 => vec![name(0).clone()],
-            count => vec![
-                format!("{count} {what}"),
-                format!("{} … {}", name(0), name(count - 1)),
-            ],
-        };
-        let names = || nodes.iter().map(|node| &*topology.nodes[*node].name);
-        let fate = seen.fate(&names().collect::<Vec<_>>());
-        let dead = nodes.len() == 1 && names().any(|name| seen.is_dead(name));
-        Self {
-            kind,
-            label,
-            fate,
-            dead,
-            nodes,
-        }
-    }
-
-    /// All lines of text.
-    fn lines(&self) -> usize {
-        self.label.len() + self.fate.len()
-    }
-
-    fn width(&self) -> f64 {
-        let lines = self.label.iter().chain(&self.fate);
-        let widest = lines.map(|line| width(line, FONT));
-        (widest.fold(0.0, f64::max) + PADDING).max(LEAST_BOX)
-    }
-
-    fn height(&self) -> f64 {
-        BOX_HEIGHT + (self.lines() - 1) as f64 * LINE_HEIGHT
-    }
-}
-
-/// The positions of groups.
-struct Layout {
-    width: f64,
-    height: f64,
-    /// Each group with the centre of its box.
-    groups: Vec<(Group, f64, f64)>,
-}
 
 /// What happened on the cables between two boxes.
 #[derive(Default)]
@@ -215,33 +149,6 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// The two directions of a cable.
-fn ways(link: &Link) -> [(&str, &str, &Way); 2] {
-    [
-        (&link.a, &link.b, &link.there),
-        (&link.b, &link.a, &link.back),
-    ]
-}
-
-/// What happened in a direction, in words.
-fn way_words(way: &Way, duration_ns: u64) -> String {
-    let part = way.paused_ns as f64 / duration_ns.max(1) as f64;
-    let mut parts = Vec::new();
-    if way.paused_ns > 0 {
-        parts.push(format!(
-            "stopped for {} ({})",
-            time(way.paused_ns),
-            percent(part)
-        ));
-    }
-    for (count, what) in [(way.drops, "dropped"), (way.marks, "marked")] {
-        if count > 0 {
-            parts.push(format!("{} {what}", with_groups(&count.to_string())));
-        }
-    }
-    parts.join(", ")
-}
-
 /// The wires with the largest numbers, at most [`MOST_NUMBERS`].
 fn largest<'a>(
     wires: &BTreeMap<(usize, usize), Wire<'a>>,
@@ -293,12 +200,7 @@ pub fn svg(
     }
     let layout = lay_out(topology, seen, room);
     let index = index(topology);
-    let mut group_of = vec![0; topology.nodes.len()];
-    for (place, (group, ..)) in layout.groups.iter().enumerate() {
-        for &node in &group.nodes {
-            group_of[node] = place;
-        }
-    }
+    let group_of = layout.group_of(topology.nodes.len());
     let ends_of = |a: &str, b: &str| Some((group_of[*index.get(a)?], group_of[*index.get(b)?]));
     let mut wires: BTreeMap<(usize, usize), Wire<'_>> = BTreeMap::new();
     for link in &topology.links {
@@ -326,8 +228,9 @@ pub fn svg(
     let faint = (wires.len() > 60).then_some("0.35");
     let size = format!("0 0 {} {}", c(layout.width), c(layout.height));
     let mut room = Room::beside(&layout.groups, layout.width);
-    for ends in &failed {
-        room.keep(along(place(ends.0), place(ends.1), 0.5).0);
+    let crosses = failed.iter().map(|ends| (*ends, 0.5));
+    for (ends, part) in crosses.chain(cycle.iter().map(|ends| (*ends, ARROW))) {
+        room.keep(along(place(ends.0), place(ends.1), part).0);
     }
     let mut texts = Vec::new();
     let mut put = |class: &'static str, ends: (usize, usize), around: f64, text: String| {
@@ -395,7 +298,7 @@ fn along(a: (f64, f64), b: (f64, f64), part: f64) -> ((f64, f64), (f64, f64)) {
 
 /// A link of a cycle: who sends points at who stops it.
 fn arrow(a: (f64, f64), b: (f64, f64)) -> Markup {
-    let ((x, y), (dx, dy)) = along(a, b, 0.56);
+    let ((x, y), (dx, dy)) = along(a, b, ARROW);
     let tip = format!("{} {}", c(x + dx * 9.0), c(y + dy * 9.0));
     let side = |sign: f64| {
         let (x, y) = (
@@ -490,306 +393,6 @@ impl Room {
             self.taken.push(own);
             Some((x, y + 4.0))
         })
-    }
-}
-
-/// Renders the links on which most happened, those that were stopped longest first. `None` if nothing did.
-pub fn table(topology: &Topology, duration_ns: u64) -> Option<Markup> {
-    let ways = topology.links.iter().flat_map(ways);
-    let mut ways: Vec<_> = ways.filter(|(_, _, way)| **way != Way::default()).collect();
-    let all = ways.len();
-    ways.sort_by_key(|(from, to, way)| {
-        std::cmp::Reverse((
-            way.paused_ns,
-            way.drops,
-            way.marks,
-            (std::cmp::Reverse(*from), std::cmp::Reverse(*to)),
-        ))
-    });
-    // Where drops or marks are most must not be missing because others were stopped for longer.
-    let most = |number: fn(&Way) -> u64| {
-        let most = ways
-            .iter()
-            .map(|(_, _, way)| number(way))
-            .max()
-            .unwrap_or(0);
-        ways.iter()
-            .position(|(_, _, way)| most > 0 && number(way) == most)
-    };
-    let special = [most(|way| way.drops), most(|way| way.marks)];
-    let is_shown = |place: usize| place < MOST_LINKS || special.contains(&Some(place));
-    let shown: Vec<_> = (0..all)
-        .filter(|place| is_shown(*place))
-        .map(|place| ways[place])
-        .collect();
-    let number = |count: u64| with_groups(&count.to_string());
-    (all > 0).then(|| {
-        html! {
-            table.stack {
-                thead { tr { th { "link" } th.number { "stopped by pauses" } th.number { "frames dropped" } th.number { "packets marked" } } }
-                tbody { @for (from, to, way) in &shown {
-                    tr {
-                        td { (from) " → " (to) }
-                        td.number data-label="stopped by pauses" { @if way.paused_ns > 0 { (time(way.paused_ns)) ", " (percent(way.paused_ns as f64 / duration_ns.max(1) as f64)) } @else { "–" } }
-                        td.number data-label="frames dropped" { @if way.drops > 0 { (number(way.drops)) } @else { "–" } }
-                        td.number data-label="packets marked" { @if way.marks > 0 { (number(way.marks)) } @else { "–" } }
-                    }
-                } }
-            }
-            @if all > shown.len() {
-                p.below.muted { "and " (number((all - shown.len()) as u64)) " more: point at the picture" }
-            }
-        }
-    })
-}
-
-/// Renders the caption under the picture: the kinds of cables and the meaning of the boxes.
-pub fn caption(topology: &Topology, seen: &Seen<'_>) -> Markup {
-    let mut kinds: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
-    for link in &topology.links {
-        let names = format!("{}–{}", link.a, link.b);
-        (kinds.entry((&link.rate, &link.length)).or_default()).push(names);
-    }
-    let most = kinds.values().map(Vec::len).max().unwrap_or(0);
-    let cables: Vec<String> = kinds
-        .iter()
-        .map(|((rate, length), names)| {
-            let what = format!("{} × {rate}, {length}", names.len());
-            if names.len() < most && names.len() <= MOST_NAMED {
-                format!("{what} ({})", names.join(", "))
-            } else {
-                what
-            }
-        })
-        .collect();
-    let has = |kind| topology.nodes.iter().any(|node| node.kind == kind);
-    let mut boxes = Vec::new();
-    if has(NodeKind::HostRtl) {
-        boxes.push("solid blue: host with the RTL NIC");
-    }
-    if has(NodeKind::HostModel) {
-        boxes.push("dashed: host with the model NIC");
-    }
-    if has(NodeKind::Switch) {
-        boxes.push("grey: switch");
-    }
-    let any = |number: fn(&Way) -> u64| {
-        let mut ways = topology.links.iter().flat_map(ways);
-        ways.any(|(_, _, way)| number(way) > 0)
-    };
-    html! {
-        @if !cables.is_empty() { "Cables: " (cables.join("; ")) ". " }
-        @if !boxes.is_empty() { "Boxes: " (boxes.join("; ")) ". " }
-        @if any(|way| way.paused_ns) { "Thick: the wider, the longer pauses stopped the cable, in the worse of its directions. " }
-        @if !seen.marks.cycle.is_empty() { "Arrows: links that wait for each other in a cycle; each is stopped by the node that it points at. " }
-        @if any(|way| way.drops) { "✕: frames lost on a link, or dropped by a node. " }
-        @if any(|way| way.marks) { "◆: packets marked where they enter it." }
-    }
-}
-
-fn index(topology: &Topology) -> BTreeMap<&str, usize> {
-    (topology.nodes.iter().enumerate())
-        .map(|(index, node)| (node.name.as_str(), index))
-        .collect()
-}
-
-fn neighbours(topology: &Topology) -> Vec<Vec<usize>> {
-    let index = index(topology);
-    let mut neighbours = vec![Vec::new(); topology.nodes.len()];
-    for link in &topology.links {
-        if let (Some(&a), Some(&b)) = (index.get(link.a.as_str()), index.get(link.b.as_str())) {
-            neighbours[a].push(b);
-            neighbours[b].push(a);
-        }
-    }
-    neighbours
-}
-
-/// Returns the nodes by tier. Hosts are tier 0; a switch is one above the lowest of its neighbours.
-fn tiers(topology: &Topology) -> Vec<Vec<usize>> {
-    let neighbours = neighbours(topology);
-    let mut tier: Vec<Option<usize>> = (topology.nodes.iter())
-        .map(|node| (node.kind != NodeKind::Switch).then_some(0))
-        .collect();
-    let mut queue: VecDeque<usize> = (0..tier.len())
-        .filter(|&index| tier[index].is_some())
-        .collect();
-    while let Some(node) = queue.pop_front() {
-        for &next in &neighbours[node] {
-            if tier[next].is_none() {
-                tier[next] = tier[node].map(|tier| tier + 1);
-                queue.push_back(next);
-            }
-        }
-    }
-    // Switches that reach no host are placed in the tier of switches with hosts.
-    let highest = tier.iter().flatten().copied().max().unwrap_or(0).max(1);
-    let mut tiers = vec![Vec::new(); highest + 1];
-    for (index, tier) in tier.into_iter().enumerate() {
-        tiers[tier.unwrap_or(1)].push(index);
-    }
-    // Hosts are placed under their switches, which keep the scenario's order.
-    let mut position = vec![0; topology.nodes.len()];
-    for tier in &tiers[1..] {
-        for (place, &node) in tier.iter().enumerate() {
-            position[node] = place;
-        }
-    }
-    let under = |&host: &usize| neighbours[host].first().map(|&switch| position[switch]);
-    tiers[0].sort_by_key(under);
-    tiers.retain(|tier| !tier.is_empty());
-    tiers
-}
-
-/// A ring of switches as two rows, each with its hosts outside: the tiers of hosts and switches otherwise. `None` if the
-/// switches are no ring.
-fn ring(topology: &Topology, tiers: &[Vec<usize>]) -> Option<Vec<Vec<usize>>> {
-    let [hosts, switches] = tiers else {
-        return None;
-    };
-    let neighbours = neighbours(topology);
-    let beside = |node: usize| {
-        neighbours[node]
-            .iter()
-            .copied()
-            .filter(|next| switches.contains(next))
-    };
-    let first = *switches.first()?;
-    if switches.len() < 3 || switches.iter().any(|&node| beside(node).count() != 2) {
-        return None;
-    }
-    let mut around = vec![first];
-    while let Some(next) = beside(*around.last()?).find(|next| !around.contains(next)) {
-        around.push(next);
-    }
-    if around.len() != switches.len() {
-        return None;
-    }
-    let lower: Vec<usize> = around
-        .split_off(around.len().div_ceil(2))
-        .into_iter()
-        .rev()
-        .collect();
-    let of = |row: &[usize]| -> Vec<usize> {
-        let under = |switch: &usize| {
-            hosts
-                .iter()
-                .copied()
-                .filter(|host| neighbours[*host].contains(switch))
-                .collect()
-        };
-        row.iter()
-            .flat_map(|switch| -> Vec<usize> { under(switch) })
-            .collect()
-    };
-    let rows = vec![of(&lower), lower, around.clone(), of(&around)];
-    Some(rows.into_iter().filter(|row| !row.is_empty()).collect())
-}
-
-/// Returns the connected components of the nodes in `within`, as a number for each node.
-fn parts(neighbours: &[Vec<usize>], within: &[usize]) -> Vec<usize> {
-    const OUTSIDE: usize = usize::MAX;
-    let mut part = vec![OUTSIDE; neighbours.len()];
-    let mut inside = vec![false; neighbours.len()];
-    within.iter().for_each(|&node| inside[node] = true);
-    for &first in within {
-        if part[first] != OUTSIDE {
-            continue;
-        }
-        let mut queue = VecDeque::from([first]);
-        part[first] = first;
-        while let Some(node) = queue.pop_front() {
-            for &next in &neighbours[node] {
-                if inside[next] && part[next] == OUTSIDE {
-                    part[next] = first;
-                    queue.push_back(next);
-                }
-            }
-        }
-    }
-    part
-}
-
-/// Returns the boxes of a tier, as many as fit into `room`.
-///
-/// The first of these groupings that fits is used: single nodes; nodes that are joined by their own tier and those
-/// below it; nodes that are joined by these and the tier above, and so on, so that a box is a rack, a podset, …; all
-/// nodes of a kind.
-fn boxes(
-    topology: &Topology,
-    seen: &Seen<'_>,
-    tiers: &[Vec<usize>],
-    tier: usize,
-    room: f64,
-) -> Vec<Group> {
-    let neighbours = neighbours(topology);
-    let by = |key: &dyn Fn(usize) -> usize| {
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut places = BTreeMap::new();
-        for &node in &tiers[tier] {
-            let kind = topology.nodes[node].kind;
-            let place = *places
-                .entry((key(node), kind as u8))
-                .or_insert(groups.len());
-            if place == groups.len() {
-                groups.push(Vec::new());
-            }
-            groups[place].push(node);
-        }
-        let groups = groups
-            .into_iter()
-            .map(|nodes| Group::new(topology, seen, nodes));
-        groups.collect::<Vec<_>>()
-    };
-    let fits = |groups: &Vec<Group>| {
-        let widest = groups.iter().map(Group::width).fold(0.0, f64::max);
-        groups.len() as f64 * (widest + GAP) <= room
-    };
-    let nodes = by(&|node| node);
-    if fits(&nodes) {
-        return nodes;
-    }
-    for above in tier..tiers.len() {
-        let part = parts(&neighbours, &tiers[..=above].concat());
-        let groups = by(&|node| part[node]);
-        if fits(&groups) {
-            return groups;
-        }
-    }
-    by(&|_| 0)
-}
-
-fn lay_out(topology: &Topology, seen: &Seen<'_>, room: f64) -> Layout {
-    let tiers = tiers(topology);
-    let tiers = ring(topology, &tiers).unwrap_or(tiers);
-    let tiers: Vec<Vec<Group>> = (0..tiers.len())
-        .map(|tier| boxes(topology, seen, &tiers, tier, room))
-        .collect();
-    let widest = |tier: &[Group]| tier.iter().map(Group::width).fold(0.0, f64::max);
-    let wanted = tiers
-        .iter()
-        .map(|tier| tier.len() as f64 * (widest(tier) + GOOD_GAP))
-        .fold(0.0, f64::max);
-    let width = wanted.clamp(160.0_f64.min(room), room);
-    let highest = tiers
-        .iter()
-        .flatten()
-        .map(Group::height)
-        .fold(0.0, f64::max);
-    let pitch_down = TIER + highest - BOX_HEIGHT;
-    let rows = tiers.len();
-    let mut groups = Vec::new();
-    for (row, tier) in tiers.into_iter().rev().enumerate() {
-        let y = row as f64 * pitch_down + highest / 2.0 + 2.0;
-        let pitch = width / tier.len() as f64;
-        for (place, group) in tier.into_iter().enumerate() {
-            groups.push((group, (place as f64 + 0.5) * pitch, y));
-        }
-    }
-    Layout {
-        width,
-        height: (rows - 1) as f64 * pitch_down + highest + 4.0,
-        groups,
     }
 }
 
