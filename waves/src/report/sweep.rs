@@ -13,7 +13,7 @@ use super::condense;
 use super::data::Chart;
 use super::scale::metric;
 use super::style::page_rules;
-use super::text::clean;
+use super::text::{clean, shape, unbroken};
 use crate::document::document;
 use xoff_network::results::{State, Summary};
 
@@ -294,13 +294,14 @@ impl Sweep {
         differing::by_quantity(&self.differing())
     }
 
-    /// What happened in each variant, and in how many of its runs.
+    /// What happened in each variant, and in how many of its runs; of runs that differ in numbers only, the first.
     pub fn outcomes(&self) -> Vec<(String, Vec<(&str, usize)>)> {
         let mut all = Vec::new();
         for (name, runs) in self.variants() {
             let mut said: Vec<(&str, usize)> = Vec::new();
             for answer in runs.iter().filter_map(|run| run.answer.as_ref()) {
-                match said.iter_mut().find(|(other, _)| *other == answer.headline) {
+                let alike = shape(&answer.headline);
+                match said.iter_mut().find(|(other, _)| shape(other) == alike) {
                     Some((_, count)) => *count += 1,
                     None => said.push((&answer.headline, 1)),
                 }
@@ -321,7 +322,7 @@ impl Sweep {
                     td { strong { (name) } }
                     td {
                         @for (headline, count) in said.iter().take(MOST_OUTCOMES) {
-                            div { (headline) @if *count > 1 { span.muted { " (" (count) " runs)" } } }
+                            div { (unbroken(headline)) @if *count > 1 { span.muted { " (the first of " (count) " runs alike)" } } }
                         }
                         @if said.len() > MOST_OUTCOMES {
                             div.muted { "and " (said.len() - MOST_OUTCOMES) " other outcomes" }

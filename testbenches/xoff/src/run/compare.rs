@@ -105,7 +105,7 @@ fn sweep(arguments: &CompareArgs, runs: Vec<Run>, from: &Path) -> anyhow::Result
                 true => "docs/metrics.md has all".to_owned(),
                 false => format!("near it: {}", near.join(", ")),
             };
-            bail!("--metric {pattern}: no run has such a metric; {near}");
+            bail!("--metric '{pattern}': no run has such a metric; {near}");
         }
     }
     let drawn: Vec<String> = (names.iter())
@@ -166,8 +166,8 @@ struct Told {
 }
 
 impl Told {
-    /// Finds the settings that differ. Few are the keys; of many, runs go by their paths, and those with the same
-    /// settings but for the seed by the path of the first.
+    /// Finds the settings that differ. Few are the keys. Of many, the variant is if it tells all of them apart; otherwise
+    /// runs go by their paths, and those with the same settings but for the seed by the path of the first.
     fn of(runs: &[Run]) -> Self {
         let mut maps: Vec<BTreeMap<String, String>> = runs.iter().map(Run::settings).collect();
         let seeds: Vec<String> = maps
@@ -183,8 +183,12 @@ impl Told {
                 .map_or("–".to_owned(), |value| value.trim_matches('"').to_owned())
         };
         let differs = |key: &&&String| maps.iter().any(|map| map.get(**key) != maps[0].get(**key));
-        let keys: Vec<&String> = keys.iter().filter(differs).copied().collect();
-        let by_settings = (1..=MOST_KEYS).contains(&keys.len());
+        let differing: Vec<&String> = keys.iter().filter(differs).copied().collect();
+        let keys = match (1..=MOST_KEYS).contains(&differing.len()) {
+            true => differing.clone(),
+            false => tells_all(&maps, &differing).into_iter().collect(),
+        };
+        let by_settings = !keys.is_empty();
         let several = seeds.iter().any(|seed| *seed != seeds[0]);
         let first = |place: usize| {
             maps.iter()
@@ -206,15 +210,12 @@ impl Told {
                 false => vec![path(place)],
             }
         };
-        let settings = match by_settings {
-            true => Vec::new(),
-            false => (keys.iter())
-                .map(|key| {
-                    let of = |place: &usize| text(&maps[*place], key);
-                    ((*key).clone(), firsts.iter().map(of).collect())
-                })
-                .collect(),
-        };
+        let others = differing.iter().filter(|key| !keys.contains(key));
+        let settings = others.map(|key| {
+            let of = |place: &usize| text(&maps[*place], key);
+            ((*key).clone(), firsts.iter().map(of).collect())
+        });
+        let settings = settings.collect();
         let seed = several.then(|| "seed".to_owned());
         let named: Vec<String> = match by_settings {
             true => keys.iter().map(|key| (*key).clone()).collect(),
@@ -226,6 +227,14 @@ impl Told {
             settings,
         }
     }
+}
+
+/// The scenario's variant, if no two settings that differ have the same.
+fn tells_all<'a>(maps: &[BTreeMap<String, String>], keys: &[&'a String]) -> Option<&'a String> {
+    let key = keys.iter().find(|key| **key == "variant")?;
+    let all: BTreeSet<_> = maps.iter().collect();
+    let values: BTreeSet<_> = maps.iter().map(|map| map.get(*key)).collect();
+    (all.len() == values.len()).then_some(*key)
 }
 
 /// The way from a folder to a file, both absolute, as an address.
@@ -253,10 +262,9 @@ fn print(
     )?;
     for (name, outcomes) in sweep.outcomes() {
         for (headline, count) in outcomes {
-            let count = if count > 1 {
-                format!(" ({count} runs)")
-            } else {
-                String::new()
+            let count = match count {
+                1 => String::new(),
+                count => format!(" (the first of {count} runs alike)"),
             };
             writeln!(streams.out, "  {name}: {headline}{count}")?;
         }

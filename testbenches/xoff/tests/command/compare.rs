@@ -97,7 +97,7 @@ fn what_cannot_be_compared_is_named() {
         &[a, folder.path().to_str().unwrap()],
         "expected a folder of results",
     );
-    let metric = "--metric mesages.total: no run has such a metric; near it: messages.total";
+    let metric = "--metric 'mesages.total': no run has such a metric; near it: messages.total";
     refused(&[a, b, "--metric", "mesages.total"], metric);
     let text = fs::read_to_string(format!("{a}/summary.json")).unwrap();
     let killed = text.replace("\"state\": \"finished\"", "\"state\": \"running\"");
@@ -108,4 +108,47 @@ fn what_cannot_be_compared_is_named() {
         &[a, killed.to_str().unwrap()],
         "Only finished runs are compared",
     );
+}
+
+/// Variants of a scenario differ in many settings, and one of them says all.
+#[test]
+fn variants_of_a_scenario_go_by_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut words = vec!["compare".to_owned()];
+    for (variant, seed) in [("base", "1"), ("static", "1"), ("base", "2")] {
+        let out = folder.path().join(format!("{variant}-{seed}"));
+        let out = out.to_str().unwrap();
+        let set = format!("variant={variant}");
+        let run = [
+            "run",
+            "unfairness",
+            "--set",
+            "duration=3ms",
+            "--set",
+            "measure_from=1ms",
+            "--set",
+            &set,
+            "--seed",
+            seed,
+            "--out",
+            out,
+        ];
+        // What is expected of 20 ms need not hold in 3.
+        let code = xoff().args(run).output().unwrap().status.code();
+        assert!(matches!(code, Some(0 | 1)), "{code:?}");
+        words.push(format!("{out}/unfairness"));
+    }
+    words.extend([
+        "--out".into(),
+        folder.path().join("out").to_str().unwrap().into(),
+    ]);
+    let said = xoff().args(&words).assert().code(0);
+    let said = String::from_utf8(said.get_output().stdout.clone()).unwrap();
+    let lines: Vec<&str> = said.lines().map(str::trim_start).collect();
+    assert_eq!(lines[0], "3 runs of unfairness over variant, seed");
+    // What both seeds say in the same words is told once.
+    assert!(lines[1].starts_with("base: Unfair: f4 gets "), "{said}");
+    assert!(lines[1].ends_with(" (the first of 2 runs alike)"), "{said}");
+    assert!(lines[2].starts_with("static: "), "{said}");
+    assert!(said.contains("switches.T4.xoff.static"), "{said}");
 }

@@ -93,10 +93,11 @@ impl Differing {
         let text = |value: f64| metric(self.quantity(), value);
         self.values.iter().map(move |value| match value {
             None => "–".into(),
-            Some([low, median, high]) if low == high => text(*median),
-            Some([low, median, high]) => {
-                format!("{} ({} … {})", text(*median), text(*low), text(*high))
-            }
+            Some(ends) => match ends.map(text) {
+                // A range that is not seen in four digits says nothing.
+                [low, median, high] if low == high => median,
+                [low, median, high] => format!("{median} ({low} … {high})"),
+            },
         })
     }
 }
