@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::kernel::NodeId;
 
 use crate::metrics::{Metric, Quantity, Recorder};
+use crate::policy::SlowLoop;
 use crate::results::{Drop, Finding, FindingKind};
-use crate::scenario::{Checked, SwitchSettings};
+use crate::scenario::{Checked, Event, SwitchSettings};
 use crate::words::{count, gbps, part};
 use crate::{Run, Simulation};
 
@@ -108,6 +109,8 @@ struct Seen<'a> {
     simulation: &'a Simulation,
     recorder: &'a Recorder,
     scenario: &'a Checked,
+    /// What a policy changed.
+    changes: &'a [Event],
     metrics: &'a crate::metrics::Metrics,
     findings: &'a [Finding],
     drops: &'a [Drop],
@@ -256,6 +259,7 @@ impl Answer {
             simulation: &run.simulation,
             recorder: &run.recorder,
             scenario,
+            changes: run.slow_loop().map_or(&[], SlowLoop::changes),
             metrics,
             findings,
             drops,

@@ -244,7 +244,9 @@ impl Seen<'_> {
             _ => false,
         };
         let before = start.since_start() <= self.scenario.measure_from;
-        settings.is_some_and(endless) && before && !self.scenario.events.iter().any(stopped)
+        settings.is_some_and(endless)
+            && before
+            && !self.scenario.events.iter().chain(self.changes).any(stopped)
     }
 
     /// Receivers of several flows of a class that never rest by themselves, with the goodput of each flow, greatest

@@ -173,6 +173,11 @@ impl SlowLoop {
         }
     }
 
+    /// What it has changed until now, as events.
+    pub(crate) fn changes(&self) -> &[Event] {
+        &self.changes
+    }
+
     /// What it has done until now.
     pub fn steered(&self) -> Steered {
         Steered {
