@@ -17,6 +17,8 @@ fn nic(top: Top) -> Top {
     top.large()
         .waves_apart()
         .rescheduled()
+        // Verilator takes several of these for one, and another one of them with waves.
+        .readable("qp_set", "cleared_*")
         .sampled(&[
             &["now_i"],
             &[
