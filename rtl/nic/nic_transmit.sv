@@ -555,8 +555,8 @@ module nic_transmit
 
   logic popped;  // what is popped asks for an ACK
 
-  // A step takes back what waits or leaves a cycle later. After one that leaves a QP with nothing outstanding, what it sent
-  // before is acknowledged or will be sent again.
+  // A step takes back what waits or leaves a cycle later. After one that leaves a QP with nothing outstanding, what it
+  // sent before is acknowledged or will be sent again.
   logic stepped_q, ready_q, went_back_q;
   logic [QpBits-1:0] stepped_qp_q;
   psn_t oldest_q, end_q;
@@ -868,9 +868,8 @@ module nic_transmit
   end
 
   assign idle_o = want == '0 && !ack_valid_i && !work_valid_i && !fail_valid_i && !reaction_valid_i && !data_valid_i &&
-      requester_idle && reacts_q == '0 &&
-      !step_valid && !stepped_q && scheduler_idle && responses_idle && !reply_valid_i && account_idle && slots_idle && select_idle &&
-      reader_idle && door_idle && frames_idle;
+      requester_idle && reacts_q == '0 && !step_valid && !stepped_q && scheduler_idle && responses_idle &&
+      !reply_valid_i && account_idle && slots_idle && select_idle && reader_idle && door_idle && frames_idle;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Clocks. An enable counts what the idle of a unit leaves out because it changes nothing by itself: a path that is

@@ -93,13 +93,13 @@ module receive_engine
     output logic               recv_ready_o,
 
     // Oldest request of each part of the receive buffer
-    input logic [Buffers-1:0] packet_valid_i,
-    input logic [Buffers-1:0][QpBits-1:0] packet_qp_i,
-    input waiting_t [Buffers-1:0] packet_i,
-    output logic [Buffers-1:0] packet_ready_o,
-    output logic [Buffers-1:0] next_o,  // the part of a packet that has left it, and is not taken
-    output logic [Buffers-1:0] passed_o,  // that of one that responder or requester take
-    input logic backlog_i,  // a part holds more than a few
+    input  logic     [Buffers-1:0]             packet_valid_i,
+    input  logic     [Buffers-1:0][QpBits-1:0] packet_qp_i,
+    input  waiting_t [Buffers-1:0]             packet_i,
+    output logic     [Buffers-1:0]             packet_ready_o,
+    output logic     [Buffers-1:0]             next_o,          // part of the packet that has left it and waits
+    output logic     [Buffers-1:0]             passed_o,        // that of one that is taken
+    input  logic                               backlog_i,       // a part holds more than a few
 
     output logic                   reaction_valid_o,
     output logic      [QpBits-1:0] reaction_qp_o,
@@ -850,7 +850,7 @@ module receive_engine
   logic [QpBits-1:0] answered_qp_q;
   response_t response_q;
 
-  // Whether its QP is barred is looked up in the cycle behind the step, in which a READ response counts as an answer, too.
+  // Whether its QP is barred is looked up in the cycle behind the step, in which a READ response counts as an answer.
   assign left_granted  = left_valid && left.granted;
   assign left_responds = left_valid && left.work_valid && left.work.responds;
 

@@ -111,8 +111,8 @@ module region_table
   logic [31:0] key_q, bytes_q, other_key_q;
   logic [63:0] va_q;
 
-  // A region has less than 2^48 bytes, so the offset in it has 48 bits and no more: the upper ones of the address are those
-  // of its base, or one more with a borrow from the lower ones.
+  // A region has less than 2^48 bytes, so the offset in it has 48 bits and no more: the upper ones of the address are
+  // those of its base, or one more with a borrow from the lower ones.
   logic [48:0] offset, spare;  // spare: the greatest offset at which the access fits, below 0 if there is none
   assign offset = 49'(va_q[47:0]) - 49'(region.base[47:0]);
   assign spare  = 49'(region.length) - 49'(bytes_q);

@@ -8,7 +8,7 @@
 //     grant    its turn has come: `take_o` takes a slot and locks the QP at the limiter, in a cycle without a request
 //     read     the responder is asked, until it has taken the event
 //     reply    until `over_i`
-//     account  the bytes are counted
+//     account  its slot shows that it waits from the next cycle on; the bytes are counted then
 //
 // While requests and responses wait, both get as many bytes: a request waits (`hold_o`) while requests have had more
 // than responses or as many, and a response while responses have had more. What had to wait for nothing is not counted.
@@ -42,7 +42,7 @@ module response_scheduler
     output logic              read_valid_o,
     input  logic              read_ready_i,
     input  logic              over_i,
-    output logic [   Qps-1:0] under_way_o,   // the QP with a response that is not in its slot and counted yet
+    output logic [   Qps-1:0] under_way_o,   // the QP with a response whose slot does not show it yet
 
     input logic        counted_i,           // bytes on the wire of a packet that was granted
     input logic        counted_response_i,

@@ -307,6 +307,7 @@ module transmit_select
   assign unused_fields = ^{request_i, maps_i};
 
   assign moves_o = write_i || select || settles || move || (offered_q && desc_ready_i) || cnp_known_q != cnp_known_d;
-  assign idle_o = !cnp_wish && cnp_known_q == cnp_known_d && answer_wish == '0 && slot_wish == '0 && !found_q && !offered_q;
+  assign idle_o = !cnp_wish && cnp_known_q == cnp_known_d && answer_wish == '0 && slot_wish == '0 && !found_q &&
+      !offered_q;
 
 endmodule

@@ -15,9 +15,9 @@
 //   oldest of its class, `unread_valid_o` offers its QP and PSN, of one packet at a time. The requester's step of it
 //   withdraws a request and what is behind it; the responder's refusal (`refused_…`) withdraws a READ response and those
 //   of its QP behind it. Of a QP whose response is offered no further response is built (`unread_qps_o`).
-// - Pop: `head_o` shows the oldest packet of each class if it is ready, from its second cycle as the oldest on and from the
-//   second cycle after its data; `pop_i` takes it, and `info_o` gives its content one cycle later, `info_bytes_o` its
-//   length.
+// - Pop: `head_o` shows the oldest packet of each class if it is ready, from its second cycle as the oldest on, and from
+//   the second cycle after its data; `pop_i` takes it, and `info_o` gives its content one cycle later, `info_bytes_o`
+//   its length.
 // - Release: `release_i` frees a slot; up to two per cycle.
 // - Share (`class_free_o`): one slot is kept for each class of an open QP (`class_open_i`) that holds none. A class
 //   takes another one while it holds fewer than are left then, as the queues of a switch share its buffer: alone it
@@ -34,7 +34,7 @@
 //   cycle later.
 //
 // Timing: `pop_asks_o` depends on `pop_i`, `idle_o` on the valids of the same cycle; all other outputs are registers or
-// depend on registers only. A class that opens counts a cycle later.
+// depend on registers only. A class that opens counts two cycles later.
 module transmit_slots
   import roce_pkg::*, gbn_pkg::*, nic_pkg::*;
 #(
@@ -62,11 +62,11 @@ module transmit_slots
     output logic   [7:0] class_free_o,
     output logic   [7:0] class_held_o,           // classes that hold a slot
 
-    input logic context_valid_i,  // a step of any kind in this cycle or the one before, with the context after it
+    input logic              context_valid_i,   // a step, now or a cycle ago, with the context after
     input logic [QpBits-1:0] context_qp_i,
-    input logic context_ready_i,  // the QP is ready
-    input psn_t context_oldest_i,  // oldest PSN that may be wanted: as requester_oldest_wanted has it
-    input psn_t context_next_i,  // next PSN to be granted
+    input logic              context_ready_i,   // the QP is ready
+    input psn_t              context_oldest_i,  // oldest PSN that may be wanted: as requester_oldest_wanted has it
+    input psn_t              context_next_i,    // next PSN to be granted
 
     input logic [Qps-1:0] failing_i,  // QPs that fail: none of their packets is wanted
 
@@ -353,7 +353,7 @@ module transmit_slots
   always_ff @(posedge clk_i) sending_o <= sending;
 
   // The length comes two cycles behind the step, and no packet is popped before the cycle after that.
-  logic                       filled_was_q;
+  logic                       filled_was_q;  // one was filled in the cycle before
   logic   [1:0][SlotBits-1:0] filled_slot_q;
   class_t [1:0]               filled_class_q;
 
