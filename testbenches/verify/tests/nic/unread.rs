@@ -73,6 +73,39 @@ fn sent(pair: &Pair, side: usize) -> Vec<(Opcode, i32)> {
         .collect()
 }
 
+/// An address lies in a region with all of its 64 bits, also where the region crosses a multiple of 2^48.
+#[test]
+fn all_bits_of_an_address_count() {
+    let crossing = (1 << 48) - 0x8000;
+    let upper: u64 = 5 << 48;
+    let last = u64::MAX - 0xFFF;
+    for (base, length, va, right) in [
+        (crossing, 1 << 16, crossing, Status::Success),
+        (crossing, 1 << 16, (1 << 48) + 0x7F00, Status::Success),
+        (crossing, 1 << 16, (1 << 48) + 0x7F01, Status::LocalAccess),
+        (crossing, 1 << 16, crossing - 1, Status::LocalAccess),
+        (crossing, 1 << 16, crossing + (1 << 48), Status::LocalAccess),
+        (crossing, 1 << 16, 0x7F00, Status::LocalAccess),
+        (upper, 1 << 12, upper, Status::Success),
+        (upper, 1 << 12, upper - 1, Status::LocalAccess),
+        (upper, 1 << 12, upper - (1 << 48), Status::LocalAccess),
+        (upper, 1 << 12, upper + (1 << 48), Status::LocalAccess),
+        (last, 1 << 12, last, Status::Success),
+        (last, 1 << 12, 0, Status::LocalAccess),
+    ] {
+        let region = Region {
+            base,
+            length,
+            ..OWN
+        };
+        let mut pair = without_timers(1);
+        pair.permit(0, INDEX, &region, Default::default()).unwrap();
+        let work = write(&pair, 7, (va, region.key(INDEX)), 0x100);
+        pair.post(0, 0, work);
+        assert_eq!(ended(&mut pair, 0, 1), [(7, right)], "{va:#x} in {base:#x}");
+    }
+}
+
 #[test]
 fn a_message_needs_a_key_of_its_own_memory() {
     let key = OWN.key(INDEX);
