@@ -58,40 +58,34 @@ impl Field for [u16; 8] {
     }
 }
 
-/// The bytes of a field that begins and ends with a byte, as most do: they are read and written at once, since switches
-/// do so for every frame.
+/// The bytes of a field that begins and ends with a byte, as most do: they are written at once.
 #[inline]
 fn whole_bytes(range: &Range<usize>) -> Option<Range<usize>> {
     let whole = range.start.is_multiple_of(8) && range.end.is_multiple_of(8);
     whole.then_some(range.start / 8..range.end / 8)
 }
 
-/// Loads the field at `range`, in bits counted from the header's first, most significant bit.
+/// Loads the field at `range`, in bits counted from the header's first, most significant bit: by shifts, since switches
+/// read those of every frame.
 #[inline]
 pub(crate) fn load<F: Field>(bytes: &[u8], range: Range<usize>) -> F {
-    if let Some(range) = whole_bytes(&range) {
-        let held = &bytes[range];
-        return F::from_bits(match held.len() {
-            0..=8 => {
-                let mut wide = [0; 8];
-                wide[8 - held.len()..].copy_from_slice(held);
-                u64::from_be_bytes(wide).into()
-            }
-            _ => {
-                let mut wide = [0; 16];
-                wide[16 - held.len()..].copy_from_slice(held);
-                u128::from_be_bytes(wide)
-            }
-        });
-    }
-    let bits = &bytes.view_bits::<Msb0>()[range];
-    let low = bits.len().saturating_sub(64);
-    let high_part = if low > 0 {
-        u128::from(bits[..low].load_be::<u64>())
-    } else {
-        0
-    };
-    F::from_bits(high_part << 64 | u128::from(bits[low..].load_be::<u64>()))
+    let end = range.end.div_ceil(8);
+    let behind = end * 8 - range.end;
+    let held = &bytes[range.start / 8..end];
+    F::from_bits(match held.len() {
+        0..=8 => {
+            let mut wide = [0; 8];
+            wide[8 - held.len()..].copy_from_slice(held);
+            let mask = u64::MAX >> (64 - range.len());
+            (u64::from_be_bytes(wide) >> behind & mask).into()
+        }
+        _ => {
+            let mut wide = [0; 16];
+            wide[16 - held.len()..].copy_from_slice(held);
+            let mask = u128::MAX >> (128 - range.len());
+            u128::from_be_bytes(wide) >> behind & mask
+        }
+    })
 }
 
 /// Stores the low bits of `field` at `range`, in bits counted from the header's first, most significant bit.
