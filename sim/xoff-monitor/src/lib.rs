@@ -34,6 +34,7 @@ mod extended;
 mod flows;
 mod format;
 mod gap;
+mod log;
 mod marks;
 mod operation;
 mod packet;

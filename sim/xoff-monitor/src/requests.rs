@@ -3,12 +3,13 @@
 //! PSNs are extended to 64 bits here, so that the wrap at 2^24 needs no special treatment.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use xoff_sim::time::{Duration, Time};
 use xoff_sim::wire::{ExtHeaders, Opcode, Psn};
 
 use crate::gap::Gap;
+use crate::log::Log;
 use crate::operation::{self, Operation, Service};
 use crate::packet::Packet;
 use crate::report::Findings;
@@ -135,7 +136,7 @@ pub(crate) struct Counted {
 /// The requests of one direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
-    log: BTreeMap<i64, Request>,
+    log: Log<Request>,
     /// The PSN after the last request seen; `None` if none was seen.
     next: Option<i64>,
     /// The PSN after the highest one in use.
@@ -198,28 +199,25 @@ impl Requests {
 
     /// The oldest PSN that is remembered.
     pub fn oldest(&self) -> i64 {
-        self.log.keys().next().copied().unwrap_or(self.high)
+        self.log.oldest().map_or(self.high, |(first, _)| first)
     }
 
     /// The request that covers this PSN, with its first PSN. For a READ whose MTU is not known, only its first PSN
     /// counts.
     pub fn at(&self, psn: i64) -> Option<(i64, &Request)> {
-        let (first, request) = self.log.range(..=psn).next_back()?;
-        (psn - first < request.span(self.mtu).unwrap_or(1)).then_some((*first, request))
+        let (first, request) = self.log.until(psn)?;
+        (psn - first < request.span(self.mtu).unwrap_or(1)).then_some((first, request))
     }
 
     /// The request whose first PSN is `first`.
     pub fn at_mut(&mut self, first: i64) -> Option<&mut Request> {
-        self.log.get_mut(&first)
+        self.log.get_mut(first)
     }
 
     /// The last request before `psn`, if it is a READ with an unknown number of packets.
     fn open_read(&self, psn: i64) -> Option<(i64, &Request)> {
-        let (first, request) = self.log.range(..psn).next_back()?;
-        request
-            .span(self.mtu)
-            .is_none()
-            .then_some((*first, request))
+        let last = self.log.until(psn - 1);
+        last.filter(|(_, request)| request.span(self.mtu).is_none())
     }
 
     /// The READ with an unknown number of packets that may have the response `psn`.
@@ -287,7 +285,7 @@ impl Requests {
     pub fn learn_mtu(&mut self, bytes: u32) {
         if self.mtu.is_none() && MTUS.contains(&bytes) {
             self.mtu = Some(bytes);
-            let end = self.log.last_key_value();
+            let end = self.log.newest();
             let end = end.and_then(|(first, request)| Some(first + request.span(self.mtu)?));
             let high = end.map_or(self.high, |end| end.max(self.high));
             // What comes next came behind a READ whose end was not known.
@@ -328,18 +326,15 @@ impl Requests {
     /// The first request in `from..=through` that has responses of its own, of which some up to `through` were not seen:
     /// its PSN and opcode.
     pub fn unanswered(&self, from: i64, through: i64) -> Option<(i64, Opcode)> {
-        let mut range = self
-            .log
-            .range(from..)
-            .take_while(|(psn, _)| **psn <= through);
         let lacks = |it: &Request| !it.answered && it.next_response <= through;
-        let found = range.find(|(_, it)| it.operation.has_response() && lacks(it))?;
-        Some((*found.0, found.1.opcode))
+        let mut range = self.log.within(from, through);
+        let (psn, found) = range.find(|(_, it)| it.operation.has_response() && lacks(it))?;
+        Some((psn, found.opcode))
     }
 
     /// Number of requests in `from..=through` that ask for an acknowledgement.
     pub fn acks_asked(&self, from: i64, through: i64) -> usize {
-        let range = self.log.range(from..=through.max(from));
+        let range = self.log.within(from, through.max(from));
         range.filter(|(_, request)| request.ack_req).count()
     }
 
@@ -675,7 +670,7 @@ impl Requests {
                     format!("PSN {}, {}", show(psn), packet.bth.opcode)
                 });
             }
-            if let Some(known) = self.log.get_mut(&first)
+            if let Some(known) = self.log.get_mut(first)
                 && same
             {
                 known.asked.push(psn);
@@ -710,11 +705,11 @@ impl Requests {
         let end = psn + request.span(mtu).unwrap_or(1);
         self.log.insert(psn, request);
         let behind = self.acked.map_or(i64::MIN, |acked| acked - BEHIND);
-        while let Some((first, oldest)) = self.log.first_key_value()
+        while let Some((first, oldest)) = self.log.oldest()
             && (self.log.len() > REMEMBERED
                 || first + oldest.span(mtu).unwrap_or(i64::MAX >> 1) < behind)
         {
-            self.log.pop_first();
+            self.log.forget_oldest();
         }
         end
     }
