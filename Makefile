@@ -69,6 +69,7 @@ check-all: check
 	$(CARGO) test --quiet --workspace --test models works_as_it_is_written -- --ignored --test-threads=1
 	$(CARGO) test --quiet --workspace --test command the_readmes_table_of_ecmp -- --ignored
 	$(CARGO) test --quiet --workspace --test nic a_hundred_mixes -- --ignored
+	$(CARGO) test --quiet --workspace --test command ten_million_packets -- --ignored
 	@$(MAKE) --no-print-directory pictures
 	@$(MAKE) --no-print-directory mpi PROFILE=dev
 	@$(MAKE) --no-print-directory newest NEWEST_TARGET="$${CARGO_TARGET_DIR:-target}"

@@ -38,17 +38,18 @@ impl PcieConfig {
     }
 }
 
-/// The bus, in cycles of the NIC. Reads are answered in order, and each direction has its own bandwidth.
+/// The bus, in cycles of the NIC. Reads are answered in order, and each direction has its own bandwidth. How long it is
+/// taken is counted in picoseconds, so that what a beat takes of a cycle is neither lost nor given away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pcie {
     latency: Cycles,
     /// Picoseconds for a KiB of payload; 0: no limit.
     ps_per_kib: u64,
     period_ps: u64,
-    /// Earliest cycle of the next read's data.
-    read_free: Cycles,
-    /// Earliest cycle of the next beat of a write.
-    write_free: Cycles,
+    /// When the direction of reads is free, in picoseconds since cycle 0.
+    read_free_ps: u64,
+    /// When the direction of writes is free.
+    write_free_ps: u64,
 }
 
 impl Pcie {
@@ -64,8 +65,8 @@ impl Pcie {
                 kib_ps(rate).min(u128::from(u64::MAX >> 32)) as u64
             }),
             period_ps: clock.period.as_ps(),
-            read_free: Cycles(0),
-            write_free: Cycles(0),
+            read_free_ps: 0,
+            write_free_ps: 0,
         }
     }
 
@@ -74,46 +75,40 @@ impl Pcie {
         self.latency
     }
 
-    /// Cycles for which `bytes` occupy a direction, at least `beats`.
-    fn occupied(&self, bytes: usize, beats: u64) -> u64 {
-        let ps = bytes as u64 * self.ps_per_kib / 1024;
-        ps.div_ceil(self.period_ps).max(beats)
+    /// Picoseconds for which `bytes` occupy a direction, at least `beats` cycles.
+    fn occupied_ps(&self, bytes: usize, beats: u64) -> u64 {
+        (bytes as u64 * self.ps_per_kib / 1024).max(beats * self.period_ps)
     }
 
     /// Takes a read that the NIC requests at `now`. Returns the cycle of its first beat; the others follow, one a
     /// cycle.
     pub fn read(&mut self, now: Cycles, bytes: usize, beats: u64) -> Cycles {
-        let first = Cycles(
-            (now.0 + 2 * self.latency.0)
-                .max(self.read_free.0)
-                .max(now.0 + 1),
-        );
-        self.read_free = Cycles(first.0 + self.occupied(bytes, beats));
-        first
+        let answered = (now.0 + 2 * self.latency.0).max(now.0 + 1);
+        let first_ps = self.read_free_ps.max(answered * self.period_ps);
+        self.read_free_ps = first_ps + self.occupied_ps(bytes, beats);
+        Cycles(first_ps.div_ceil(self.period_ps))
     }
 
     /// Whether a beat of a write is accepted at `now`.
     pub fn takes_write(&self, now: Cycles) -> bool {
-        self.write_free <= now
+        self.write_free() <= now
     }
 
-    /// The earliest cycle in which the next beat is accepted.
+    /// The earliest cycle in which the next beat is accepted: one that begins before the bus is free, so that no beat
+    /// waits for a fraction of a cycle.
     pub const fn write_free(&self) -> Cycles {
-        self.write_free
+        Cycles(self.write_free_ps / self.period_ps)
     }
 
     /// Accepts no write before this cycle.
     pub fn hold_writes(&mut self, until: Cycles) {
-        self.write_free = self.write_free.max(until);
+        self.write_free_ps = self.write_free_ps.max(until.0 * self.period_ps);
     }
 
     /// Notes that a beat, or a piece of `beats` beats, was accepted at `now`.
     pub fn written(&mut self, now: Cycles, bytes: usize, beats: u64) {
-        // Rounded down, so that no beat waits for a fraction of a cycle: 64 Gb/s is more than the rate of beats at 40
-        // Gb/s.
-        let ps = bytes as u64 * self.ps_per_kib / 1024;
-        let cycles = (ps / self.period_ps).max(beats);
-        self.write_free = Cycles(self.write_free.0.max(now.0) + cycles);
+        let from = self.write_free_ps.max(now.0 * self.period_ps);
+        self.write_free_ps = from + self.occupied_ps(bytes, beats);
     }
 }
 
@@ -166,5 +161,23 @@ mod tests {
         bus.written(Cycles(5), 32, 1);
         assert!(!bus.takes_write(Cycles(9)));
         assert!(bus.takes_write(Cycles(10)));
+    }
+
+    /// A beat of 32 bytes takes two and a half cycles at 20 Gb/s, and so does a read of as many.
+    #[test]
+    fn fractions_of_cycles_add_up() {
+        let mut bus = bus(0, Some(Rate::from_gbps(20)));
+        let taken: Vec<u64> = (0..21)
+            .filter(|cycle| {
+                let takes = bus.takes_write(Cycles(*cycle));
+                if takes {
+                    bus.written(Cycles(*cycle), 32, 1);
+                }
+                takes
+            })
+            .collect();
+        assert_eq!(taken, [0, 2, 5, 7, 10, 12, 15, 17, 20]);
+        let read: Vec<u64> = (0..5).map(|_| bus.read(Cycles(0), 32, 1).0).collect();
+        assert_eq!(read, [1, 4, 6, 9, 11]);
     }
 }

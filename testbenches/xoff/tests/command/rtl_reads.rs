@@ -2,6 +2,8 @@
 //! monitors at all ports find nothing.
 
 use xoff_network::scenario::Scenario;
+use xoff_sim::switch::Limit;
+use xoff_sim::time::{ByteCount, Duration};
 use xoff_waves::report::Report;
 
 use crate::scenario_runs::run_watched;
@@ -97,6 +99,70 @@ fn two_nics_read_each_other() {
     }
 }
 
+/// Two NICs READ each other, with long and short READs and atomics, while a third host WRITEs to both: the switch pauses
+/// all three, and the buses of the two, which take 24 Gb/s, make them pause the switch. So both buses are full, also in
+/// the last fifth of a run of so many microseconds, and the QPs of a flow have the same share. Returns how many frames
+/// were seen, each at two ports.
+fn reads_under_pauses(micros: u64) -> u64 {
+    let flows = [
+        ("long_b", ["b", "c"], "read", "4 KiB", 4),
+        ("short_b", ["b", "c"], "read", "64 B", 2),
+        ("atomic_b", ["b", "c"], "fetch_add", "8 B", 1),
+        ("into_b", ["a", "b"], "write", "4 KiB", 2),
+        ("long_c", ["c", "b"], "read", "4 KiB", 4),
+        ("short_c", ["c", "b"], "read", "64 B", 2),
+        ("atomic_c", ["c", "b"], "fetch_add", "8 B", 1),
+        ("into_c", ["a", "c"], "write", "4 KiB", 2),
+    ];
+    let text = flows.map(|(name, ends, operation, message, qps)| {
+        let more = format!("message = \"{message}\"\nqps = {qps}\nmtu = 256");
+        flow(name, ends, operation, &more)
+    });
+    let mut scenario = scenario("", &text.concat());
+    for host in &mut scenario.hosts[1..] {
+        host.pcie_rate = Some("24 Gb/s".parse().unwrap());
+    }
+    scenario.switches[0].xoff = Limit::Static(ByteCount::new(24_470));
+    scenario.duration = Duration::from_us(micros);
+    scenario.measure_from = Duration::from_us(micros - micros / 5);
+    let summary = ran(&scenario).summary;
+    let metrics = &summary.metrics;
+    for node in ["b", "c", "s"] {
+        let pauses = metrics[format!("pause_frames_tx.{node}").as_str()];
+        assert!(pauses > micros as f64 / 50.0, "{node}: {pauses} pauses");
+    }
+    for host in ["b", "c"] {
+        let mut all = 0.0;
+        for (name, _, _, _, qps) in flows.into_iter().filter(|flow| flow.0.ends_with(host)) {
+            let of = |qp| match qps {
+                1 => metrics[format!("goodput_gbps.{name}").as_str()],
+                _ => metrics[format!("goodput_gbps.{name}.{qp}").as_str()],
+            };
+            let shares: Vec<f64> = (0..qps).map(of).collect();
+            assert!(
+                shares.iter().all(|share| *share > 0.9 * shares[0]),
+                "{name}: {shares:?}"
+            );
+            all += shares.iter().sum::<f64>();
+        }
+        println!("{host}: {all} Gb/s");
+        assert!((all / 24.0 - 1.0).abs() < 0.02, "{host}: {all} Gb/s");
+    }
+    assert_eq!(metrics["deadlocks"], 0.0);
+    summary.monitored.map_or(0, |monitored| monitored.frames)
+}
+
+#[test]
+fn two_nics_read_each_other_under_pauses() {
+    assert!(reads_under_pauses(1_500) > 2 * 80_000);
+}
+
+#[test]
+#[ignore = "some ten minutes: make check-all"]
+fn ten_million_packets_of_reads_under_pauses() {
+    assert!(reads_under_pauses(180_000) > 2 * 10_000_000);
+}
+
 /// WRITEs of the NIC that is read have the same wire: both get as many bytes of it.
 #[test]
 fn writes_and_responses_share_the_wire() {
@@ -170,6 +236,29 @@ fn reads_fill_the_wire_over_a_slow_bus() {
         let goodput = goodput(&ran(&scenario("", &slow)), "f");
         println!("{ends:?}: {goodput} Gb/s");
         assert!(goodput > 36.6 && goodput < 37.1, "{ends:?}: {goodput}");
+    }
+}
+
+/// A bus that is slower than the wire has its rate, whatever part of a cycle a beat takes on it: what arrives by WRITEs and
+/// what is read there.
+#[test]
+fn a_slow_bus_has_its_rate() {
+    for ends in PAIRS {
+        for gbps in [20.0, 32.0] {
+            for (operation, at) in [("write", ends[1]), ("read", ends[1]), ("read", ends[0])] {
+                let f = flow("f", ends, operation, "message = \"4 KiB\"");
+                let mut scenario = scenario("", &f);
+                let mut hosts = scenario.hosts.iter_mut();
+                let host = hosts.find(|host| host.name == at).unwrap();
+                host.pcie_rate = Some(format!("{gbps} Gb/s").parse().unwrap());
+                let goodput = goodput(&ran(&scenario), "f");
+                println!("{operation} {ends:?}, bus of {at}: {goodput} Gb/s of {gbps}");
+                assert!(
+                    (goodput / gbps - 1.0).abs() < 0.01,
+                    "{ends:?} {operation} {at}: {goodput}"
+                );
+            }
+        }
     }
 }
 
