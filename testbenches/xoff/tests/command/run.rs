@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::common::xoff;
+use crate::common::{said, xoff};
 use nix::sys::signal;
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -707,5 +707,67 @@ fn thresholds_of_detectors_are_parts() {
         let path = scenario(folder, (duration, &format!("{duration}\ndetect.{key}")));
         let refused = refused(folder, &[&path]);
         assert!(refused.contains(said), "{refused}");
+    }
+}
+
+/// What is drawn does not depend on how often a run is sampled: a sample of 25 us has the least, the greatest and the mean
+/// of the 25 samples of 1 us that it takes the place of.
+#[test]
+fn short_and_long_samples_draw_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let [short, long] = ["1 us", "25 us"].map(|sample| {
+        let out = folder.path().join(sample);
+        let set = format!("sample={sample}");
+        let arguments = [
+            "run",
+            "headroom",
+            "--set",
+            "host.nic=model",
+            "--set",
+            &set,
+            "--out",
+        ];
+        said(&[&arguments[..], &[out.to_str().unwrap()]].concat(), [], 0);
+        let mut reader = csv::Reader::from_path(out.join("headroom/series.csv")).unwrap();
+        let names: Vec<String> = reader.headers().unwrap().iter().map(String::from).collect();
+        let rows = reader
+            .records()
+            .map(|row| row.unwrap().iter().map(|it| it.parse().ok()).collect());
+        (names, rows.collect::<Vec<Vec<Option<f64>>>>())
+    });
+    assert_eq!(short.0, long.0);
+    assert_eq!((short.1.len(), long.1.len()), (5_000, 200));
+    for (number, row) in long.1.iter().enumerate() {
+        let parts = &short.1[25 * number..][..25];
+        let mut bands = 0;
+        for (column, name) in long.0.iter().enumerate().skip(1) {
+            let of = |part: &Vec<Option<f64>>| part[column];
+            let (right, bound) = match name {
+                name if name.contains(", least") => {
+                    (parts.iter().filter_map(of).reduce(f64::min), 1e-9)
+                }
+                name if name.contains(", greatest") => {
+                    (parts.iter().filter_map(of).reduce(f64::max), 1e-9)
+                }
+                // Of whole messages, and rounded to what one in a sample is.
+                name if name.starts_with("Goodput") => {
+                    (parts.iter().map(of).sum::<Option<f64>>(), 0.01)
+                }
+                _ => (parts.iter().map(of).sum::<Option<f64>>(), 1e-6),
+            };
+            let Some(right) = right else { continue };
+            let right = if name.contains(", ") {
+                right
+            } else {
+                right / 25.0
+            };
+            bands += usize::from(name.contains(", "));
+            let found = row[column].unwrap();
+            assert!(
+                (found - right).abs() <= bound * right.max(1.0),
+                "{name}, row {number}: {found} for {right}"
+            );
+        }
+        assert!(bands >= 8, "{bands} limits of bands");
     }
 }
