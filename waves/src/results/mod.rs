@@ -3,7 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `summary.json` | [`Summary`]: settings, digest, expectations, metrics |
-//! | `series.csv` | every line of every chart as a column, by time |
+//! | `series.csv` | every value of every line of every chart, as a row |
 //! | `flows.csv` | a row for each message, or each flow of a workload: when it began and ended, and its slowdown |
 //! | `metrics.csv` | a row for each metric, with its unit in a column of its own |
 //! | `spans.csv` | the spans of charts that have them: when each port was paused |
@@ -192,11 +192,10 @@ impl OutDir {
         })
     }
 
-    /// Writes `series.csv`, with one row for each time at which anything has a value and `time_ns` as the first
-    /// column.
+    /// Writes `series.csv`, with one row for each value of each line: `chart`, `line`, `unit`, `time_ns`, `mean`, `least`
+    /// and `greatest`.
     ///
-    /// Each line has a column, named `chart: line (unit)`. If it has ranges, two more follow: `chart: line, least
-    /// (unit)` and `chart: line, greatest (unit)`. A field is empty if there is no value at that time.
+    /// A value that is not finite has an empty field, and so has a limit where a line has no ranges.
     ///
     /// # Errors
     ///

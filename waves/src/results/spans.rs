@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use crate::report::Chart;
 
-/// Writes the bands of `charts`, with a row for each span. Most of a table by time, as `series.csv` is one, would be
-/// empty: no two of a network's pauses begin together.
+/// Writes the bands of `charts`, with a row for each span.
 pub(super) fn write(file: &mut dyn Write, charts: &[Chart]) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(file);
     writer.write_record(["chart", "row", "from_ns", "to_ns"])?;

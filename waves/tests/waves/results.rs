@@ -49,16 +49,17 @@ fn report() -> Report {
 }
 
 #[test]
-fn series_have_a_column_a_line() {
+fn series_have_a_row_a_value() {
     let root = tempfile::tempdir().unwrap();
     let out = OutDir::create(root.path(), "tiny").unwrap();
     let path = out.write_series(&report().charts).unwrap();
     insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r#"
-    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s)
-    5,,
-    10,40000000000,
-    20,0.1,-1
-    20,0.3,
+    chart,line,unit,time_ns,mean,least,greatest
+    Rate,"a, ""b""",b/s,10,40000000000,,
+    Rate,"a, ""b""",b/s,20,0.1,,
+    Rate,"a, ""b""",b/s,20,0.3,,
+    Rate,c,b/s,5,,,
+    Rate,c,b/s,20,-1,,
     "#);
 }
 
@@ -109,6 +110,7 @@ fn tables_have_numbers_without_units() {
         .summary
         .metrics
         .insert("goodput_gbps.f.a".into(), 1.5);
+    report.charts[0].lines[1].ranges = vec![(f64::NAN, f64::NAN), (-2.0, 3.5)];
     out.write_all(&report).unwrap();
     let text = fs::read_to_string(out.file("flows.csv")).unwrap();
     assert!(text.ends_with("\nf,f.a,a,b,3,10,,4096,5,\n"), "{text}");
@@ -125,6 +127,10 @@ fn tables_have_numbers_without_units() {
         [text, text, text, text, int, int, int, int, int, float]
     );
     assert_eq!(kinds("metrics.csv"), [text, text, text, float, text]);
+    assert_eq!(
+        kinds("series.csv"),
+        [text, text, text, int, float, float, float]
+    );
     let metrics = fs::read_to_string(out.file("metrics.csv")).unwrap();
     assert!(
         metrics.contains("\ngoodput_gbps.f.a,goodput_gbps,f.a,1.5,Gb/s\n"),
@@ -140,11 +146,12 @@ fn bands_have_columns_for_their_ends() {
     charts[0].lines[1].ranges = vec![(f64::NAN, f64::NAN), (-2.0, 3.0)];
     let path = out.write_series(&charts).unwrap();
     insta::assert_snapshot!(fs::read_to_string(path).unwrap(), @r#"
-    time_ns,"Rate: a, ""b"" (b/s)",Rate: c (b/s),"Rate: c, least (b/s)","Rate: c, greatest (b/s)"
-    5,,,,
-    10,40000000000,,,
-    20,0.1,-1,-2,3
-    20,0.3,,,
+    chart,line,unit,time_ns,mean,least,greatest
+    Rate,"a, ""b""",b/s,10,40000000000,,
+    Rate,"a, ""b""",b/s,20,0.1,,
+    Rate,"a, ""b""",b/s,20,0.3,,
+    Rate,c,b/s,5,,,
+    Rate,c,b/s,20,-1,-2,3
     "#);
 }
 
