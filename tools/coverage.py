@@ -36,11 +36,13 @@ LEAST = 95.0
 
 Point = collections.namedtuple("Point", "file line kind what")
 
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:1200px;margin:24px auto;padding:0 16px;color:#1b1f24}
+STYLE = """:root{color-scheme:light dark;--ink:#1b1f24;--back:#fff;--line:#d0d7de;--no:#f9d6d2;--some:#fbf0cf}
+@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--back:#0d1117;--line:#30363d;--no:#4a1a16;--some:#3d3212}}
+body{font:16px/1.5 system-ui,sans-serif;max-width:1200px;margin:24px auto;padding:0 16px;color:var(--ink);background:var(--back)}
 table{border-collapse:collapse;font-size:14px}
-td,th{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid #d0d7de;vertical-align:top}
-pre{font:13px/1.45 ui-monospace,monospace;white-space:pre;overflow-x:auto}.no{background:#f9d6d2}
-.some{background:#fbf0cf}td.number{text-align:right}summary{cursor:pointer;font-weight:600;margin:8px 0}"""
+td,th{text-align:left;padding:3px 14px 3px 0;border-bottom:1px solid var(--line);vertical-align:top}
+pre{font:13px/1.45 ui-monospace,monospace;white-space:pre;overflow-x:auto}.no{background:var(--no)}
+.some{background:var(--some)}td.number{text-align:right}summary{cursor:pointer;font-weight:600;margin:8px 0}"""
 
 
 def points(files):

@@ -3,8 +3,8 @@
 read: texts that are clipped, overlap or are too pale, pages that scroll sideways on a phone, are long on paper or large.
 Then it enlarges charts, goes back, and moves the strip by pointer and keys, looks again, and wants no script to fail.
 
-`pictures.py [--keep FOLDER] XOFF [SCENARIO…]`: XOFF is the program; a scenario may have settings, as in
-`deadlock,variant=cured`. With --keep the pages stay in the folder, with a picture of each at every width. Exit code 1: there
+`pictures.py [--keep FOLDER] [--page FILE…] XOFF [SCENARIO…]`: XOFF is the program; a scenario may have settings, as in
+`deadlock,variant=cured`. Each FILE is a page that is there, such as that of a regression, and is looked at too. With --keep the pages stay in the folder, with a picture of each at every width. Exit code 1: there
 are faults.
 """
 
@@ -292,35 +292,38 @@ def chromium():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--page", type=Path, action="append", default=[])
     parser.add_argument("xoff")
     parser.add_argument("scenario", nargs="*", default=built_in())
     arguments = parser.parse_args()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-    bad = 0
+    bad, pages = 0, [*arguments.scenario, *arguments.page]
     with sync_playwright() as playwright:
         browser = Browser(playwright)
         browser.planted()
         with tempfile.TemporaryDirectory() as folder:
             browser.planted_in_charts(page_of(arguments.xoff, "deadlock", folder))
-        for scenario in arguments.scenario:
+        for scenario in pages:
             began = time.monotonic()
+            page = isinstance(scenario, Path)
+            name = scenario.stem if page else scenario
             with tempfile.TemporaryDirectory() as folder:
-                file = page_of(arguments.xoff, scenario, folder)
+                file = scenario if page else page_of(arguments.xoff, scenario, folder)
                 if arguments.keep:
-                    (arguments.keep / f"{scenario}.html").write_bytes(file.read_bytes())
+                    (arguments.keep / f"{name}.html").write_bytes(file.read_bytes())
                 ran = time.monotonic()
-                faults, sheets, size = browser.look(file, scenario, arguments.keep)
+                faults, sheets, size = browser.look(file, name, arguments.keep)
             for fault in faults:
-                print(f"  {scenario}: {fault}")
+                print(f"  {name}: {fault}")
             bad += bool(faults)
             print(
-                f"{scenario}: {len(faults)} faults, {sheets} sheets, {size / 1000:.0f} KB; "
+                f"{name}: {len(faults)} faults, {sheets} sheets, {size / 1000:.0f} KB; "
                 f"ran {ran - began:.1f} s, looked {time.monotonic() - ran:.1f} s",
                 flush=True,
             )
         browser.chromium.close()
-    print(f"pictures: {len(arguments.scenario) - bad} passed, {bad} failed")
+    print(f"pictures: {len(pages) - bad} passed, {bad} failed")
     sys.exit(bad > 0)
 
 

@@ -1,18 +1,18 @@
 //! Functional coverage as a page of HTML: a table for each group, with a cell for each bin.
 
 use maud::{Markup, html};
-use xoff_waves::document::document;
+use xoff_waves::document::tables;
 
 use super::file::{Bin, Coverage, GroupCounts};
 
 /// Style of the page.
 const STYLE: &str = "\
-body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:24px auto;padding:0 16px;color:#1b1f24;background:#fff}\
-table{border-collapse:collapse;font-size:14px;margin-bottom:12px}\
-td,th{text-align:left;padding:3px 10px 3px 0;border-bottom:1px solid #d0d7de;vertical-align:top}\
+table{font-size:14px;margin-bottom:12px}td,th{padding:3px 10px 3px 0}\
 td.bin{text-align:right;font-variant-numeric:tabular-nums;padding:3px 10px}\
-.hit{background:#dff3e4}.hole{background:#f9d6d2;color:#7a1d16;font-weight:600}.never{color:#6a737d;background:#f3f5f7}\
-.failed{color:#b3261e;font-weight:600}.passed{color:#1a6b35}";
+.hit{background:var(--hit)}.hole{background:var(--hole);color:var(--bad);font-weight:600}\
+.never{color:var(--dim);background:var(--shade)}\
+.failed{color:var(--bad);font-weight:600}.passed{color:var(--good)}\
+@media(max-width:700px){th.value{writing-mode:vertical-rl}td,th{padding:3px 6px 3px 0}td.bin{padding:3px 2px}}";
 
 /// Returns the page.
 pub fn html(all: &Coverage) -> String {
@@ -38,7 +38,7 @@ pub fn html(all: &Coverage) -> String {
             @for group in &unit.groups { (table(group)) }
         }
     };
-    document("xoff cover", STYLE, &body).into_string()
+    tables("xoff cover", STYLE, &body).into_string()
 }
 
 /// A row for each combination of all axes but the last, and a column for each value of the last.
@@ -68,7 +68,7 @@ fn table(group: &GroupCounts) -> Markup {
         table {
             tr {
                 @for axis in &group.axes[..last] { th { (axis) } }
-                @for value in values.iter().take(width) { th { (value) } }
+                @for value in values.iter().take(width) { th class="value" { (value) } }
             }
             @for row in group.bins.chunks(width) {
                 tr {
@@ -134,7 +134,9 @@ mod tests {
         );
         assert_eq!(times("<li class=\"never\">no &lt;room&gt;</li>"), 1);
         assert!(
-            page.contains("<th>side</th><th>small</th><th>large</th></tr>"),
+            page.contains(
+                "<th>side</th><th class=\"value\">small</th><th class=\"value\">large</th></tr>"
+            ),
             "{page}"
         );
         assert!(

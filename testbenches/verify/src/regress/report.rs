@@ -8,7 +8,7 @@ use anyhow::Context;
 use maud::html;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
-use xoff_waves::document::document;
+use xoff_waves::document::tables;
 
 use super::arguments::Shard;
 use super::journal::Finished;
@@ -17,12 +17,9 @@ use xoff::whole_file;
 
 /// Style of the page.
 const STYLE: &str = "\
-body{font:16px/1.5 system-ui,sans-serif;max-width:1000px;margin:24px auto;padding:0 16px;color:#1b1f24;background:#fff}\
-table{border-collapse:collapse;width:100%;font-size:15px}\
-td,th{text-align:left;padding:6px 14px 6px 0;border-bottom:1px solid #d0d7de;vertical-align:top;overflow-wrap:anywhere}\
-code,pre{font:13px/1.5 ui-monospace,monospace}\
-pre{background:#f3f5f7;padding:10px 12px;white-space:pre-wrap;overflow-wrap:anywhere;margin:4px 0 12px}\
-.failed{color:#b3261e;font-weight:600}.passed{color:#1a6b35}.number{text-align:right}";
+table{width:100%}td,th{overflow-wrap:anywhere}\
+pre{background:var(--shade);padding:10px 12px;white-space:pre-wrap;overflow-wrap:anywhere;margin:4px 0 12px}\
+.failed{color:var(--bad);font-weight:600}.passed{color:var(--good)}.number{text-align:right}";
 
 /// State of a regression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -280,7 +277,7 @@ impl<'a> Summary<'a> {
                 }
             }
         };
-        document("xoff regress", STYLE, &body).into_string()
+        tables("xoff regress", STYLE, &body).into_string()
     }
 }
 

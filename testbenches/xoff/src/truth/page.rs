@@ -1,19 +1,13 @@
 //! The page of `xoff truth`.
 
 use maud::{Markup, html};
-use xoff_waves::document::document;
+use xoff_waves::document::tables;
 
 use super::{Row, Stands, total};
 
 const STYLE: &str = "\
-:root{color-scheme:light dark;--ink:#1b1f24;--back:#fff;--line:#d0d7de;--good:#1a6b35;--bad:#b3261e;--odd:#7a4b00;--dim:#57606a}\
-@media(prefers-color-scheme:dark){:root{--ink:#e6edf3;--back:#0d1117;--line:#30363d;--good:#6fdd8b;--bad:#ff8a80;\
---odd:#e3b341;--dim:#9da7b3}}\
-body{font:16px/1.5 system-ui,sans-serif;max-width:1100px;margin:24px auto;padding:0 16px;color:var(--ink);background:var(--back)}\
-table{border-collapse:collapse;width:100%;font-size:15px}\
-td,th{text-align:left;padding:8px 14px 8px 0;border-bottom:1px solid var(--line);vertical-align:top;overflow-wrap:break-word}\
-th:nth-child(1){width:44%}th:nth-child(2),th:nth-child(3){width:14%}\
-code{font:13px/1.5 ui-monospace,monospace}small{color:var(--dim)}\
+table{width:100%}td,th{padding:8px 14px 8px 0;overflow-wrap:break-word}\
+th:nth-child(1){width:44%}th:nth-child(2),th:nth-child(3){width:14%}small{color:var(--dim)}\
 .holds{color:var(--good)}.differs{color:var(--odd)}.broken{color:var(--bad);font-weight:600}\
 @media(max-width:700px){table,tbody,tr,td{display:block}thead{display:none}td{border:0;padding:2px 0}\
 tr{border-bottom:1px solid var(--line);padding:8px 0}td[data-name]::before{content:attr(data-name) ': ';color:var(--dim)}}";
@@ -52,5 +46,5 @@ pub(super) fn page(rows: &[Row]) -> Markup {
             }
         }
     };
-    document("What papers say, and what Xoff measures", STYLE, &body)
+    tables("What papers say, and what Xoff measures", STYLE, &body)
 }
