@@ -587,6 +587,20 @@ fn lossless_classes_of_a_host_are_0_to_7() {
 }
 
 #[test]
+fn a_bus_has_a_rate() {
+    let mut scenario = rates("40");
+    scenario.host.pcie_rate = Some("2 Mb/s".parse().unwrap());
+    assert!(scenario.checked().is_ok());
+    scenario.hosts[0].pcie_rate = Some("0 Gb/s".parse().unwrap());
+    let said = scenario.checked().unwrap_err().to_string();
+    let place = format!("hosts.{}.pcie_rate", scenario.hosts[0].name);
+    assert_eq!(
+        said,
+        format!("{place}: 0 b/s must be 2 Mb/s or more, for example '40 Gb/s'")
+    );
+}
+
+#[test]
 fn settings_of_classes_that_do_not_fit_are_said() {
     let said = |toml: &[&str]| {
         let mut scenario = rates("40");

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use thiserror::Error;
+use xoff_sim::host::PcieConfig;
 use xoff_sim::nic::ClassCosts;
 use xoff_sim::switch::headroom::longest_response;
 use xoff_sim::time::{ByteCount, Duration, LineRate, Rate};
@@ -486,6 +487,17 @@ impl Scenario {
             if let Some(limit) = limit.filter(|limit| !(1..=128).contains(limit)) {
                 let problem = format!("{limit}: 1 to 128");
                 return Err(issue(format!("{place}.max_rd_atomic"), problem));
+            }
+        }
+        let buses = self
+            .hosts
+            .iter()
+            .map(|host| (format!("hosts.{}", host.name), host.pcie_rate));
+        let least = PcieConfig::LEAST_RATE;
+        for (place, rate) in buses.chain([("host".into(), host.pcie_rate)]) {
+            if let Some(rate) = rate.filter(|rate| *rate < least) {
+                let problem = format!("{rate} must be {least} or more, for example '40 Gb/s'");
+                return Err(issue(format!("{place}.pcie_rate"), problem));
             }
         }
         if let Some(dcqcn) = &host.dcqcn {

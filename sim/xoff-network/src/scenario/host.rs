@@ -115,8 +115,8 @@ pub struct HostSettings {
     pub translation: Option<TranslationSettings>,
     /// Latency between NIC and host memory, one way.
     pub pcie_latency: Duration,
-    /// Payload rate of the bus, each direction; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of the port if
-    /// that is more.
+    /// Payload rate of the bus, each direction, 2 Mb/s or more; without it 64 Gb/s (Gen3 ×8), or 1.6 times the rate of
+    /// the port if that is more.
     pub pcie_rate: Option<Rate>,
 }
 

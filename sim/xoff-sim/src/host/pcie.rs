@@ -9,7 +9,7 @@ use crate::time::{Clock, Cycles, Duration, Rate};
 pub struct PcieConfig {
     /// Latency of one direction: a doorbell, a completion, or half of a read.
     pub latency: Duration,
-    /// Payload rate of each direction; `None`: as fast as the NIC's streams.
+    /// Payload rate of each direction, [`LEAST_RATE`](Self::LEAST_RATE) or more; `None`: as fast as the NIC's streams.
     pub rate: Option<Rate>,
 }
 
@@ -24,6 +24,9 @@ impl Default for PcieConfig {
 }
 
 impl PcieConfig {
+    /// Slower buses count as one of this rate.
+    pub const LEAST_RATE: Rate = Rate::from_bits_per_second(2_000_000);
+
     /// How many units of 256 bytes have to be on their way so that reads keep the bus busy: those of a round trip, and
     /// one that is not complete. 0 for a bus without a limit, or of more than 511 units.
     pub fn read_ahead(&self) -> u16 {
@@ -56,14 +59,12 @@ impl Pcie {
     /// Creates a bus with nothing in progress.
     pub fn new(config: &PcieConfig, clock: &Clock) -> Self {
         let kib_ps = |rate: Rate| {
-            (1024 * 8 * 1_000_000_000_000u128)
-                .div_ceil(u128::from(rate.as_bits_per_second().max(1)))
+            let rate = rate.max(PcieConfig::LEAST_RATE).as_bits_per_second();
+            (1024 * 8 * 1_000_000_000_000u64).div_ceil(rate)
         };
         Self {
             latency: clock.cycles_in(config.latency),
-            ps_per_kib: config.rate.map_or(0, |rate| {
-                kib_ps(rate).min(u128::from(u64::MAX >> 32)) as u64
-            }),
+            ps_per_kib: config.rate.map_or(0, kib_ps),
             period_ps: clock.period.as_ps(),
             read_free_ps: 0,
             write_free_ps: 0,
@@ -94,8 +95,8 @@ impl Pcie {
         self.write_free() <= now
     }
 
-    /// The earliest cycle in which the next beat is accepted: one that begins before the bus is free, so that no beat
-    /// waits for a fraction of a cycle.
+    /// The earliest cycle in which the next beat is accepted: the one in whose course the bus is free again, so that no
+    /// beat waits for a fraction of a cycle.
     pub const fn write_free(&self) -> Cycles {
         Cycles(self.write_free_ps / self.period_ps)
     }
