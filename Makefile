@@ -106,10 +106,10 @@ mutants: setup check-tools
 planted: setup
 	@tools/planted.py $(NAMES)
 
-# make pictures: the page of every built-in scenario in headless Chromium, with model NICs, and those of a regression and of
-# coverage: no text that is clipped, overlaps or is too pale, no page that scrolls sideways on a phone, also while charts
-# are enlarged and the strip is moved. Five cases leave bins of coverage that were not hit (exit code 1).
-# KEEP=FOLDER keeps the pages and their pictures, OF="deadlock pair" takes these scenarios only.
+# make pictures: the page of every built-in scenario in headless Chromium, with model NICs, and those of a regression and
+# of coverage: no text that is clipped, overlaps or is too pale, no page that scrolls sideways on a phone, also while
+# charts are enlarged and the strip is moved. KEEP=FOLDER keeps the pages and their pictures, OF="deadlock pair" takes
+# these scenarios only. (Coverage of five cases has bins that were not hit, which is exit code 1.)
 pictures: BUILT = $${CARGO_TARGET_DIR:-target}/debug
 pictures: check-tools
 	@tools/setup.sh chromium
@@ -117,8 +117,9 @@ pictures: check-tools
 	@rm -rf target/pages && mkdir -p target/pages
 	@$(BUILT)/xoff-verify regress --only 'unit/pfc/*' --cases 5 --seeds 1 --out target/pages/regress >target/pages/log
 	@$(BUILT)/xoff-verify fuzz pfc --count 5 --seed 1 --coverage target/pages/pfc.json >>target/pages/log
+	@cp target/pages/regress/index.html target/pages/regress.html
 	@$(BUILT)/xoff-verify cover target/pages/pfc.json --html target/pages/cover.html >>target/pages/log || [ $$? = 1 ]
-	@.tools/bin/python tools/pictures.py $(if $(KEEP),--keep "$(KEEP)") --page target/pages/regress/index.html \
+	@.tools/bin/python tools/pictures.py $(if $(KEEP),--keep "$(KEEP)") --page target/pages/regress.html \
 		--page target/pages/cover.html $(BUILT)/xoff $(OF)
 
 # make coverage UNITS="pfc gbn": lines and toggles of the RTL that the properties of units reach (docs/coverage.md).

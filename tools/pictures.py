@@ -4,8 +4,8 @@ read: texts that are clipped, overlap or are too pale, pages that scroll sideway
 Then it enlarges charts, goes back, and moves the strip by pointer and keys, looks again, and wants no script to fail.
 
 `pictures.py [--keep FOLDER] [--page FILE…] XOFF [SCENARIO…]`: XOFF is the program; a scenario may have settings, as in
-`deadlock,variant=cured`. Each FILE is a page that is there, such as that of a regression, and is looked at too. With --keep the pages stay in the folder, with a picture of each at every width. Exit code 1: there
-are faults.
+`deadlock,variant=cured`. Each FILE is a page that is there, such as that of a regression, and is looked at too. With
+--keep the pages stay in the folder, with a picture of each at every width. Exit code 1: there are faults.
 """
 
 import argparse
@@ -298,18 +298,18 @@ def main():
     arguments = parser.parse_args()
     if arguments.keep:
         arguments.keep.mkdir(parents=True, exist_ok=True)
-    bad, pages = 0, [*arguments.scenario, *arguments.page]
+    bad = 0
+    # By name: a page that is there, or none where a scenario is run for it.
+    pages = dict.fromkeys(arguments.scenario) | {page.stem: page for page in arguments.page}
     with sync_playwright() as playwright:
         browser = Browser(playwright)
         browser.planted()
         with tempfile.TemporaryDirectory() as folder:
             browser.planted_in_charts(page_of(arguments.xoff, "deadlock", folder))
-        for scenario in pages:
+        for name, page in pages.items():
             began = time.monotonic()
-            page = isinstance(scenario, Path)
-            name = scenario.stem if page else scenario
             with tempfile.TemporaryDirectory() as folder:
-                file = scenario if page else page_of(arguments.xoff, scenario, folder)
+                file = page or page_of(arguments.xoff, name, folder)
                 if arguments.keep:
                     (arguments.keep / f"{name}.html").write_bytes(file.read_bytes())
                 ran = time.monotonic()

@@ -18,7 +18,7 @@ pub fn document(title: &str, style: &str, body: &Markup) -> Markup {
     }
 }
 
-/// Style of pages that are tables: the names of colours, each for light and dark, and what all such pages have.
+/// Style of pages of tables: their colours by names, for light and for dark, and how text and tables look.
 const TABLES: &str = "\
 :root{color-scheme:light dark;--ink:#1b1f24;--back:#fff;--line:#d0d7de;--good:#1a6b35;--bad:#b3261e;--odd:#7a4b00;--dim:#57606a;\
 --hit:#dff3e4;--hole:#f9d6d2;--shade:#f3f5f7}\
@@ -29,9 +29,9 @@ table{border-collapse:collapse;font-size:15px}\
 td,th{text-align:left;padding:6px 14px 6px 0;border-bottom:1px solid var(--line);vertical-align:top}\
 code,pre{font:13px/1.5 ui-monospace,monospace}";
 
-/// Returns a page whose content is mostly tables, light or dark as its reader wants it. `style` has what it does not share
-/// with others: `var(--ink)`, `--back`, `--line`, `--dim`, `--good`, `--bad` and `--odd` are colours of text and lines,
-/// `--hit`, `--hole` and `--shade` those behind text.
+/// Returns a page whose content is mostly tables, light or dark as the reader's browser asks for. `style` is added to
+/// what all such pages have, and takes its colours from there: `var(--ink)`, `--back`, `--line`, `--dim`, `--good`,
+/// `--bad` and `--odd` for text and lines, `--hit`, `--hole` and `--shade` behind text.
 pub fn tables(title: &str, style: &str, body: &Markup) -> Markup {
     document(title, &format!("{TABLES}{style}"), body)
 }

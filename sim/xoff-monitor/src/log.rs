@@ -53,9 +53,10 @@ impl<R> Log<R> {
 
     /// Adds a request that begins at `first`, or puts it in the place of the one that does.
     pub fn insert(&mut self, first: i64, request: R) {
-        match self.get_mut(first) {
-            Some(known) => *known = request,
-            None => self.0.insert(self.behind(first), (first, request)),
+        let behind = self.behind(first);
+        match behind.checked_sub(1).map(|place| &mut self.0[place]) {
+            Some((psn, known)) if *psn == first => *known = request,
+            _ => self.0.insert(behind, (first, request)),
         }
     }
 

@@ -330,7 +330,7 @@ fn files(report: &Report) -> Markup {
 fn contents(file: &str) -> Option<&'static str> {
     let what = match file {
         results::SUMMARY => "settings, findings, expectations, metrics",
-        results::SERIES => "all lines of the charts, by time",
+        results::SERIES => "a row for each value of all lines of the charts",
         results::FLOWS => "a row for each message, or each flow of a workload",
         results::METRICS => "a row for each metric, with its unit",
         results::SPANS => "when each port was paused",

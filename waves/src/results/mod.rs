@@ -192,8 +192,8 @@ impl OutDir {
         })
     }
 
-    /// Writes `series.csv`, with one row for each value of each line: `chart`, `line`, `unit`, `time_ns`, `mean`, `least`
-    /// and `greatest`.
+    /// Writes `series.csv`, with one row for each value of each line: `chart`, `line`, `unit`, `time_ns`, `mean`,
+    /// `least` and `greatest`.
     ///
     /// A value that is not finite has an empty field, and so has a limit where a line has no ranges.
     ///

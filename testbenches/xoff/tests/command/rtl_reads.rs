@@ -99,7 +99,7 @@ fn two_nics_read_each_other() {
     }
 }
 
-/// Two NICs READ each other, with long and short READs and atomics, while a third host WRITEs to both: the switch pauses
+/// Two NICs READ each other, with long and short READs and atomics, while a third host WRITEs to both. The switch pauses
 /// all three, and the buses of the two, which take 24 Gb/s, make them pause the switch. So both buses are full, also in
 /// the last fifth of a run of so many microseconds, and the QPs of a flow have the same share. Returns how many frames
 /// were seen, each at two ports.
@@ -239,8 +239,8 @@ fn reads_fill_the_wire_over_a_slow_bus() {
     }
 }
 
-/// A bus that is slower than the wire has its rate, whatever part of a cycle a beat takes on it: what arrives by WRITEs and
-/// what is read there.
+/// A bus that is slower than the wire has its rate, whatever part of a cycle a beat takes on it: for what arrives by
+/// WRITEs, for what is read, and for what READs bring.
 #[test]
 fn a_slow_bus_has_its_rate() {
     for ends in PAIRS {

@@ -710,8 +710,8 @@ fn thresholds_of_detectors_are_parts() {
     }
 }
 
-/// What is drawn does not depend on how often a run is sampled: a sample of 25 us has the least, the greatest and the mean
-/// of the 25 samples of 1 us that it takes the place of.
+/// What is drawn does not depend on how often a run is sampled: a sample of 25 us has the least, the greatest and the
+/// mean of the 25 samples of 1 us that it takes the place of.
 #[test]
 fn short_and_long_samples_draw_the_same() {
     /// The line, the time in us, and mean, least and greatest.
