@@ -17,6 +17,11 @@ demo: setup
 	@echo "Real traffic, decoded:      target/release/xoff decode --summary testbenches/captures/loss_mtu256_all_ops.pcap"
 	@echo "What else there is:         target/release/xoff --help, README.md"
 
+# A program of the tests' build. With the libraries of the workspace: without, what only they have as a dependency is
+# compiled as build scripts have it, and with it nearly everything once more.
+TESTED = --profile dev --workspace --lib
+PROGRAM = $(if $(filter dev,$(PROFILE)),$(TESTED),--profile $(PROFILE) --workspace)
+
 # With tshark, whose fields the rows of captures are compared with. Tests run side by side, each in one thread where it
 # asks for no other number: more threads than processors wait for each other.
 test: export RAYON_NUM_THREADS = 1
@@ -39,15 +44,14 @@ newest: check-tools
 	$(CARGO) test --quiet --target-dir $(or $(NEWEST_TARGET),target/newest) --workspace \
 		--test build --test models -- --skip recipe --skip store:: --skip table:: --skip toolchain::
 
-# The lints of Rust and those of the RTL side by side. The program that writes waves is that of the tests: by itself it
-# would be built with other features of its dependencies, once more.
+# The lints of Rust and those of the RTL side by side. What was compiled twice is found by `features.sh`, which builds tests
+# and programs, of which one writes waves.
 check: setup check-tools
 	@$(MAKE) --no-print-directory --output-sync=target -j2 check-rust check-rtl
 
 check-rust:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
-	$(CARGO) test --workspace --no-run --quiet
 	tools/features.sh
 	.tools/bin/python tools/waves.py $${CARGO_TARGET_DIR:-target}/debug/xoff
 
@@ -113,7 +117,7 @@ planted: setup
 pictures: BUILT = $${CARGO_TARGET_DIR:-target}/debug
 pictures: check-tools
 	@tools/setup.sh chromium
-	@$(CARGO) build --quiet --profile dev --workspace --bin xoff --bin xoff-verify
+	@$(CARGO) build --quiet $(TESTED) --bin xoff --bin xoff-verify
 	@rm -rf target/pages && mkdir -p target/pages
 	@$(BUILT)/xoff-verify regress --only 'unit/pfc/*' --cases 5 --seeds 1 --out target/pages/regress >target/pages/log
 	@$(BUILT)/xoff-verify fuzz pfc --count 5 --seed 1 --coverage target/pages/pfc.json >>target/pages/log
@@ -150,7 +154,7 @@ interop: PROFILE = release
 interop: ROWS = $(if $(SHORT),pingpong-1024-nic ib_read_bw-linux ib_write_bw-loss-nic rping-linux rping-no-rep-nic)
 interop: setup
 	@tools/interop/guest.sh target/interop
-	@$(CARGO) build --profile $(PROFILE) --quiet --workspace --bin xoff
+	@$(CARGO) build --quiet $(PROGRAM) --bin xoff
 	@tools/interop.py --xoff $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff \
 		--guest target/interop --out out/interop $(ROWS)
 
@@ -160,7 +164,8 @@ mpi: PROFILE = release
 mpi:
 	@tools/setup.sh libopenmpi-dev=mpicc openmpi-bin=mpirun 'libclang-dev=/usr/lib/llvm-*/lib/libclang.so'
 	@$(CARGO) build --profile $(PROFILE) --quiet --bin xoff \
-		$(if $(filter no,$(RTL)),-p xoff --no-default-features --features mpi,--workspace --features xoff/mpi)
+		$(if $(filter no,$(RTL)),-p xoff --no-default-features --features mpi,\
+		--workspace $(if $(filter dev,$(PROFILE)),--lib) --features xoff/mpi)
 	@tools/ranks.py --xoff $${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff $(ROWS)
 
 # make archive: xoff and xoff-verify for machines with neither Rust nor Verilator, tried with an empty path.
@@ -175,7 +180,7 @@ cost: PROFILE = release
 cost: export CARGO_INCREMENTAL = 0
 cost:
 	@tools/setup.sh valgrind binutils=nm
-	@$(CARGO) build --quiet --profile $(PROFILE) --workspace --bin xoff-cost
+	@$(CARGO) build --quiet $(PROGRAM) --bin xoff-cost
 	@$${CARGO_TARGET_DIR:-target}/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/xoff-cost $(if $(WRITE),--write)
 
 # make build-cost: processor seconds and memory of a build of `make demo` from nothing, by crate and tool; OF=test of
