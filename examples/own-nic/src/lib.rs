@@ -11,7 +11,7 @@ use xoff_cosim::network::device::{
 use xoff_cosim::units::axi_lite::{AxiLite, Response};
 use xoff_cosim::units::axi_stream;
 use xoff_sim::host::{ReadRequest, WriteBeat};
-use xoff_sim::kernel::Frame;
+use xoff_sim::frame::Frame;
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::{Address, QpSettings, Region};
 use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};

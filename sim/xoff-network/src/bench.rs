@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use bytes::Bytes;
+use xoff_sim::frame::Frame;
 use xoff_sim::host::PcieConfig;
-use xoff_sim::kernel::{Arrival, Arrivals, Departures, Frame, PortId};
+use xoff_sim::kernel::{Arrival, Arrivals, Departures, PortId};
 
 use xoff_sim::nic::{Address, ModelNicConfig, NicSettings, QpSettings, Region};
 use xoff_sim::protocol::gbn::{Completion, Recv, Work};

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use xoff_sim::frame::Frame;
 use xoff_sim::host::FlowConfig;
-use xoff_sim::kernel::{Frame, NodeId, PortId};
+use xoff_sim::kernel::{NodeId, PortId};
 use xoff_sim::link::FaultRule;
 use xoff_sim::nic::DcqcnChange;
 use xoff_sim::nic::congestion;

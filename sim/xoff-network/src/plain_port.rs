@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::frame::FrameBytes;
-use xoff_sim::kernel::{Departures, Frame, PortId};
+use xoff_sim::frame::{Frame, FrameBytes};
+use xoff_sim::kernel::{Departures, PortId};
 use xoff_sim::mac::{ReceiveCounters, is_control};
 use xoff_sim::nic::{NicCounters, PauseLog};
 use xoff_sim::nic_registers as reg;

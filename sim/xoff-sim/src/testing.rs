@@ -6,8 +6,9 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::frame::Frame;
 use crate::headers::Headers;
-use crate::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use crate::kernel::{Arrivals, Departures, Node, PortId};
 use crate::seeded::Draws;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::{

@@ -11,7 +11,7 @@ use xoff_sim::protocol::{Content, Descriptor, icrc};
 use xoff_sim::wire::frame::{Hex, IpKind};
 use xoff_sim::wire::{
     EtherType, EthernetRepr, GrhRepr, ICRC_BYTES, IP_PROTOCOL_UDP, Ipv4, Ipv4Repr, Ipv6, Ipv6Repr,
-    NEXT_HEADER_FRAGMENT, UdpRepr, VlanTagRepr,
+    NEXT_HEADER_FRAGMENT, UdpRepr, VlanTagRepr, Walk,
 };
 
 /// A frame and its origin, to be shown when a case fails.
@@ -261,25 +261,13 @@ impl Damage {
 /// Corrects the checksums of a frame according to its headers: the IPv4 header checksum, and also the ICRC if `what`
 /// asks for it and the packet is complete. Frames without an IPv4, IPv6 or GRH header are not changed.
 pub fn repair(frame: &mut [u8], what: Repair) {
-    if what == Repair::Nothing || frame.len() < EthernetRepr::LEN {
+    if what == Repair::Nothing {
         return;
     }
-    let mut at = 12;
-    let ether_type = |frame: &[u8], at: usize| {
-        Some(EtherType(u16::from_be_bytes([
-            *frame.get(at)?,
-            *frame.get(at + 1)?,
-        ])))
-    };
-    for _ in 0..2 {
-        if ether_type(frame, at).is_some_and(EtherType::is_tag) {
-            at += VlanTagRepr::LEN;
-        }
-    }
-    let Some(ether_type) = ether_type(frame, at) else {
+    let Some(Walk { ether_type, at, .. }) = Walk::of(frame) else {
         return;
     };
-    let network = &mut frame[at + 2..];
+    let network = &mut frame[at..];
     let (kind, announced) = match ether_type {
         EtherType::IPV4 => match Ipv4::new_checked(&mut *network) {
             Ok(mut view) => {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use proptest::prelude::*;
-use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
+use xoff_sim::frame::Frame;
+use xoff_sim::kernel::{Direction, NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Time};
 use xoff_waves::capture::{Reader, TapPort, TapWriter};
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use xoff_sim::kernel::Frame;
+use xoff_sim::frame::Frame;
 use xoff_sim::nic::Address;
 use xoff_sim::wire::MacAddr;
 

@@ -7,11 +7,12 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use verilated::{Failure, Instance, Model, Top};
+use xoff_sim::frame::Frame;
 use xoff_sim::host::Host;
-use xoff_sim::kernel::Frame;
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::translation::PageSize;
 use xoff_sim::nic::{DcqcnChange, NicCounters, PauseLog, QpSettings, ReadRights, Region};
+use xoff_sim::protocol::Idle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
@@ -19,7 +20,7 @@ use xoff_sim::wire::Psn;
 pub use xoff_network::endpoint::{Created, HostSetup, Limits};
 
 use super::page_tables::PageTables;
-use crate::units::{Rest, UnitError};
+use crate::units::UnitError;
 
 /// Input pins of a device's top.
 pub type Inputs<D> = <<D as Device>::Model as Model>::In;
@@ -201,11 +202,11 @@ pub trait Device: Debug + Send + 'static {
         0
     }
 
-    /// What the top reports in cycle `now` about the cycles to come. `None` if it has no such pins; then every cycle is
+    /// What the top reports in cycle `now` about the cycles to come: without such pins nothing, so that every cycle is
     /// evaluated.
     #[inline]
-    fn rest(_out: &Outputs<Self>, _now: Cycles) -> Option<Rest> {
-        None
+    fn idle(_out: &Outputs<Self>, _now: Cycles) -> Idle {
+        Idle::No
     }
 }
 

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 use verilated::{Model as _, Settings};
 use xoff_network::endpoint::{Kind, NOT_SAVED, TranslationCost};
 use xoff_network::{Clocked, Endpoint, EndpointError, WaveWindow};
+use xoff_sim::frame::Frame;
 use xoff_sim::host::Host;
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::{
     Beat, ControlConfig, ControlFrame, MacControl, ReceiveCounters, ReceiveMac, TransmitMac,
     is_control,
@@ -21,8 +22,8 @@ use xoff_sim::nic::{
     DcqcnChange, Encapsulation, NicCounters, PauseLog, QpSettings, ReadRights, Region,
 };
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
+use xoff_sim::protocol::{Cycle, Idle};
 use xoff_sim::seeded::Seed;
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, LineRate, Time};
 use xoff_sim::wire::Psn;
@@ -371,8 +372,8 @@ impl<D: Driver> RtlHost<D> {
     }
 
     /// Whether the NIC has reported that it is idle.
-    pub const fn rests(&self) -> bool {
-        self.state.skip.rest().is_some()
+    pub fn rests(&self) -> bool {
+        self.state.skip.idle() != Idle::No
     }
 
     /// Receives a frame whose last bit arrives at the frame's `end`, as if over a cable; for tests.
@@ -398,7 +399,7 @@ impl<D: Driver> RtlHost<D> {
             next,
             ..
         } = &self.state;
-        if skip.rest().is_none() {
+        if skip.idle() == Idle::No {
             return Some(*next);
         }
         let edge_from = |time| self.config.clock.edge_from(time);
@@ -465,10 +466,8 @@ impl<D: Driver> RtlHost<D> {
         state.next.0 += 1;
         self.model_at = state.next;
         let start = self.config.time;
-        match D::Device::rest(&self.pins_out, Cycles(start.0 + now.0)) {
-            Some(rest) => state.skip.said(rest.since(Cycle(start.0))),
-            None => state.skip.wake(),
-        }
+        let idle = D::Device::idle(&self.pins_out, Cycles(start.0 + now.0));
+        state.skip.said(idle.since(Cycle(start.0)));
         Ok(())
     }
 

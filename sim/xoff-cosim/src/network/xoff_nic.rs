@@ -11,9 +11,9 @@ use xoff_sim::nic::registers::{Write, identity_writes};
 use xoff_sim::nic::translation::PageSize;
 use xoff_sim::nic::{DcqcnChange, NicSettings, QpSettings, ReadRights, Region};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};
 use xoff_sim::protocol::gbn::responder::answered::AtomicKind;
+use xoff_sim::protocol::{Cycle, Idle};
 use xoff_sim::time::{Clock, Cycles};
 use xoff_sim::wire::{MacAddr, Psn};
 
@@ -24,8 +24,8 @@ use super::device::{
 use super::first_uses;
 use super::page_tables::PageTables;
 use crate::units::axi_lite::{AxiLite, Response};
+use crate::units::beat;
 use crate::units::verbs::{put_recv, put_work, take_completion};
-use crate::units::{Rest, beat};
 
 /// Bytes of a beat.
 const BEAT_BYTES: usize = xoff_rtl::nic::DATA_BYTES as usize;
@@ -91,8 +91,8 @@ impl Device for XoffPins {
         }))
     }
 
-    fn rest(out: &nic::Out, now: Cycles) -> Option<Rest> {
-        Some(Rest::of_ports(out.idle_o, out.wake_o, Cycle(now.0)))
+    fn idle(out: &nic::Out, now: Cycles) -> Idle {
+        Idle::of_ports(out.idle_o, out.wake_o, Cycle(now.0))
     }
 }
 

@@ -22,7 +22,7 @@ mod skip;
 pub mod verbs;
 pub mod watch;
 
-pub use skip::{Rest, Skip};
+pub use skip::Skip;
 
 use thiserror::Error;
 

@@ -4,8 +4,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use xoff_sim::frame::Frame;
 use xoff_sim::host::Host;
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::{DcqcnChange, NicCounters, PauseLog, QpSettings, Region};
 use xoff_sim::protocol::dcqcn::{Alpha, Rate};

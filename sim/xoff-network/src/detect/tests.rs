@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
+use xoff_sim::frame::Frame;
+use xoff_sim::kernel::{Direction, NodeId, PortId, Record};
 use xoff_sim::switch::forwarding::Forwarding;
 use xoff_sim::switch::{Limit, NextHop};
 use xoff_sim::time::{ByteCount, Duration, Length, LineRate, Time};

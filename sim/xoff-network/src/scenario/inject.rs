@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use xoff_sim::kernel::Frame;
+use xoff_sim::frame::Frame;
 use xoff_sim::time::{Duration, LineRate, Time};
 
 /// Resolution of `scale`: a millionth.

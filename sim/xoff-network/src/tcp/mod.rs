@@ -22,9 +22,10 @@ use std::fmt;
 
 use bytes::Bytes;
 use smoltcp::wire::IpAddress;
+use xoff_sim::frame::Frame;
 use xoff_sim::host::Host;
 use xoff_sim::host::payload::View;
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Node, PortId};
+use xoff_sim::kernel::{Arrivals, Departures, Node, PortId};
 use xoff_sim::mac::ReceiveCounters;
 use xoff_sim::nic::shape::BEAT_BYTES;
 use xoff_sim::nic::{ModelNicConfig, NicCounters, PauseLog, QpSettings, Region};

@@ -5,13 +5,12 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::digest::FrameHash;
-use super::frame::{GAP_BYTES, PREAMBLE_BYTES};
 use super::injection::Origin;
 use super::node::sort_in;
 use super::{
-    Arrival, Arrivals, Departures, Digest, Direction, Frame, Injection, Node, NodeId, PortId,
-    Record,
+    Arrival, Arrivals, Departures, Digest, Direction, Injection, Node, NodeId, PortId, Record,
 };
+use crate::frame::{Frame, GAP_BYTES, PREAMBLE_BYTES};
 use crate::link::FaultInjector;
 use crate::time::{Duration, LineRate, Time};
 

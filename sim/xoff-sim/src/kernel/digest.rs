@@ -5,8 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-use super::Frame;
-use crate::frame::FrameBytes;
+use crate::frame::{Frame, FrameBytes};
 
 /// The hash (XXH3) of a frame's bytes. A frame that leaves one port and arrives at another has it at both. Payload that
 /// is not written counts as its place in memory.

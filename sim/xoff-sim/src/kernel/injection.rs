@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::Frame;
-use super::frame::GAP_BYTES;
+use crate::frame::{Frame, GAP_BYTES};
 use crate::time::{LineRate, Time};
 
 /// Whose frames are injected.

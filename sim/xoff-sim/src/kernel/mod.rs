@@ -44,7 +44,6 @@ pub mod shown;
 pub mod tap;
 mod wakes;
 
-pub use crate::frame::{self, Frame};
 pub use builder::{BuildError, NetworkBuilder};
 pub use context::PortCounters;
 pub use digest::Digest;

@@ -11,7 +11,8 @@ use super::context::NodeContext;
 use super::group::{Group, Threads};
 use super::injection::Origin;
 use super::part::Part;
-use super::{Digest, Frame, Injection, Node, NodeId, PortCounters, PortId, Record};
+use super::{Digest, Injection, Node, NodeId, PortCounters, PortId, Record};
+use crate::frame::Frame;
 use crate::link::FaultInjector;
 use crate::time::{Duration, Time};
 

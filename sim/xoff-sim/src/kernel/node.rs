@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Digest, Frame};
+use super::Digest;
+use crate::frame::Frame;
 use crate::time::{LineRate, Time};
 
 /// A node's number: its index in the network's list.

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Frame, NodeId, PortId};
+use super::{NodeId, PortId};
+use crate::frame::Frame;
 
 /// The direction of a frame at a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

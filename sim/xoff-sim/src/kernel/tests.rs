@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::*;
+use crate::frame::Frame;
 use crate::link::{Link, MIN_LATENCY};
 use crate::seeded::Seed;
 use crate::testing::{Source, checkpointed, roce_frame};

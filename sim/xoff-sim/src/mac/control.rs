@@ -5,7 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::{PauseKind, PauseReceiver, PauseSender};
-use crate::kernel::Frame;
+use crate::frame::Frame;
 use crate::protocol::parse;
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::frame::Verdict;

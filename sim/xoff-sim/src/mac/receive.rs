@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Beat, is_control};
-use crate::kernel::Frame;
+use crate::frame::Frame;
 use crate::time::{ByteCount, Clock, Cycles};
 use crate::wire::MIN_FRAME_BYTES;
 

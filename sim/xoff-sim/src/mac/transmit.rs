@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::Beat;
-use crate::kernel::Frame;
-use crate::kernel::frame::PREAMBLE_BYTES;
+use crate::frame::{Frame, PREAMBLE_BYTES};
 use crate::time::{Duration, LineRate, Time};
 use crate::wire::MIN_FRAME_BYTES;
 

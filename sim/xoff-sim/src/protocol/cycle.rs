@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time: cycles of the device's clock. It does not wrap; in the RTL times have 48 bits and do, after ten
+/// A point in time: cycles of the device's clock, which may begin anywhere; a number of them is
+/// [`Cycles`](crate::time::Cycles). It does not wrap; in the RTL times have 48 bits and do, after ten
 /// days at 312.5 MHz.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,

@@ -114,6 +114,7 @@ impl PauseWatchdog {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cycle;
     use super::*;
 
     const MOVING: WatchdogIn = WatchdogIn {
@@ -305,7 +306,7 @@ mod tests {
         let idle = |unit: &mut PauseWatchdog, now, inputs| unit.cycle(now, inputs).idle;
         assert_eq!(idle(&mut unit, 0, &MOVING), Idle::Forever);
         assert_eq!(idle(&mut unit, 1, &STUCK), Idle::No);
-        assert_eq!(idle(&mut unit, 2, &STUCK), Idle::Until(3));
+        assert_eq!(idle(&mut unit, 2, &STUCK), Idle::Until(Cycle(3)));
         assert_eq!(idle(&mut unit, 3, &STUCK), Idle::No);
         assert_eq!(idle(&mut unit, 4, &STUCK), Idle::No);
         assert_eq!(idle(&mut unit, 5, &STUCK), Idle::No);

@@ -139,6 +139,7 @@ impl PfcRx {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cycle;
     use super::*;
     use crate::wire::CONTROL_PAUSE;
 
@@ -344,7 +345,7 @@ mod tests {
             Idle::No
         );
         assert_eq!(unit.cycle(2, &QUIET).idle, Idle::No);
-        assert_eq!(unit.cycle(3, &QUIET).idle, Idle::Until(6));
+        assert_eq!(unit.cycle(3, &QUIET).idle, Idle::Until(Cycle(6)));
         assert_eq!(unit.cycle(6, &QUIET).idle, Idle::No);
         assert_eq!(
             unit.cycle(
@@ -355,7 +356,7 @@ mod tests {
                 }
             )
             .idle,
-            Idle::Until(11)
+            Idle::Until(Cycle(11))
         );
         assert_eq!(unit.cycle(12, &QUIET).idle, Idle::Forever);
     }

@@ -127,6 +127,7 @@ fn set_of(holds: impl Fn(usize) -> bool) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cycle;
     use super::*;
 
     fn frame(class_enable: u16, timers: [u16; 8]) -> Option<ControlHead> {
@@ -178,7 +179,7 @@ mod tests {
             PfcTxOut {
                 frame: None,
                 xoff: 2,
-                idle: Idle::Until(11)
+                idle: Idle::Until(Cycle(11))
             }
         );
     }
@@ -188,7 +189,10 @@ mod tests {
         let mut unit = PfcTx::new();
         unit.cycle(0, &with_depth(0, 100));
         unit.cycle(1, &with_depth(0, 51));
-        assert_eq!(unit.cycle(2, &with_depth(0, 51)).idle, Idle::Until(10));
+        assert_eq!(
+            unit.cycle(2, &with_depth(0, 51)).idle,
+            Idle::Until(Cycle(10))
+        );
         unit.cycle(3, &with_depth(0, 50));
         let out = unit.cycle(4, &with_depth(0, 99));
         assert_eq!((out.frame, out.xoff), (frame(1, [0; 8]), 0));
@@ -210,7 +214,7 @@ mod tests {
             (frame(0b111, [20, 0, 20, 0, 0, 0, 0, 0]), 0b101)
         );
         // Class 0 is due 10 cycles after this frame, not after the first one.
-        assert_eq!(unit.cycle(4, &inputs).idle, Idle::Until(12));
+        assert_eq!(unit.cycle(4, &inputs).idle, Idle::Until(Cycle(12)));
     }
 
     #[test]
@@ -260,13 +264,13 @@ mod tests {
         let full = with_depth(0, 100);
         unit.cycle(0, &full);
         unit.cycle(1, &full);
-        assert_eq!(unit.cycle(9, &full).idle, Idle::Until(10));
+        assert_eq!(unit.cycle(9, &full).idle, Idle::Until(Cycle(10)));
         assert_eq!(unit.cycle(10, &full).idle, Idle::No);
         assert_eq!(
             unit.cycle(11, &full).frame,
             frame(1, [20, 0, 0, 0, 0, 0, 0, 0])
         );
-        assert_eq!(unit.cycle(12, &full).idle, Idle::Until(20));
+        assert_eq!(unit.cycle(12, &full).idle, Idle::Until(Cycle(20)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::kernel::frame::{GAP_BYTES, PREAMBLE_BYTES, wire_bytes};
+use crate::frame::{GAP_BYTES, PREAMBLE_BYTES, wire_bytes};
 use crate::time::{ByteCount, Duration, Length, LineRate};
 
 /// Size of a pause frame with FCS, which is the smallest frame size.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Duration, Time};
 
-/// A number of clock cycles; also the number of a clock edge, counted from 0.
+/// A number of clock cycles; also the number of a clock edge, counted from 0 in simulated time. What a device takes for
+/// the time, its `now_i`, is a [`Cycle`](crate::protocol::Cycle).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]

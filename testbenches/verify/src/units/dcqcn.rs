@@ -6,11 +6,11 @@ use xoff_rtl_units::{
     DcqcnNp, DcqcnRp, DcqcnRp4, DcqcnRpStep, RateLimiter, RateLimiter4, dcqcn_np, dcqcn_rp,
     dcqcn_rp4, rate_limiter, rate_limiter4,
 };
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{Alpha, ByteGap, Rate, RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::{Cycle, Idle};
 
 use xoff_cosim::units::driven::Driven;
-use xoff_cosim::units::{PERIOD_256_PS, Rest, UnitError};
+use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 
 /// Cycles from an event at `dcqcn_rp_step` until the resulting context is output.
 pub const STEP_LATENCY: usize = RP_STEP_LATENCY as usize;
@@ -166,7 +166,7 @@ pub struct RpOut {
     /// The step that the unit reports in this cycle, if any.
     pub step: Option<RpStep>,
     /// Whether the next cycles may be skipped.
-    pub rest: Rest,
+    pub idle: Idle,
 }
 
 /// A step of `dcqcn_rp`, as its pins report it.
@@ -230,7 +230,7 @@ macro_rules! rp_top {
                 Ok(RpOut {
                     ready: pins.event_ready_o != 0,
                     step,
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
+                    idle: Idle::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
         }
@@ -304,7 +304,7 @@ pub struct NpOut {
     /// The QP to which a CNP is to be sent, if any.
     pub cnp: Option<u16>,
     /// Whether the next cycles may be skipped.
-    pub rest: Rest,
+    pub idle: Idle,
 }
 
 /// An event of `dcqcn_np`.
@@ -375,7 +375,7 @@ impl RtlNp {
         Ok(NpOut {
             ready: out.event_ready_o != 0,
             cnp: (out.cnp_valid_o != 0).then(|| u16::from(out.cnp_qp_o)),
-            rest: Rest::of_ports(out.idle_o, out.wake_o, now),
+            idle: Idle::of_ports(out.idle_o, out.wake_o, now),
         })
     }
 
@@ -425,7 +425,7 @@ pub struct LimiterOut {
     /// A rate that has taken effect: the QP, its gap, and whether it is limited.
     pub in_force: Option<(u16, ByteGap, bool)>,
     /// Whether the next cycles may be skipped.
-    pub rest: Rest,
+    pub idle: Idle,
 }
 
 /// `rate_limiter` built for some number of QPs, up to 64.
@@ -488,7 +488,7 @@ macro_rules! limiter_top {
                         let limited = pins.gap_limited_o != 0;
                         (u16::from(pins.gap_qp_o), ByteGap(pins.gap_o), limited)
                     }),
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
+                    idle: Idle::of_ports(pins.idle_o, pins.wake_o, now),
                 }
             }
         }

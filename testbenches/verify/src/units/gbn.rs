@@ -12,7 +12,6 @@ use xoff_rtl_units::{
     GbnRequester, GbnRequester4, GbnResponder, GbnResponder4, gbn_pkg, gbn_requester,
     gbn_requester4, gbn_responder, gbn_responder4,
 };
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::gbn::requester::reading::{AskedReads, Reading};
 use xoff_sim::protocol::gbn::responder::reads::{ReadResponse, Reads, Reread};
 use xoff_sim::protocol::gbn::{
@@ -20,11 +19,12 @@ use xoff_sim::protocol::gbn::{
     RequesterEvent, RequesterNote, RequesterQp, RequesterStep, ResponderConfig, ResponderContext,
     ResponderEvent, ResponderNote, ResponderQp, ResponderStep, Response, Status, Times,
 };
+use xoff_sim::protocol::{Cycle, Idle};
 use xoff_sim::wire::{Msn, Opcode, Psn, Syndrome};
 
 use xoff_cosim::units::driven::Driven;
 use xoff_cosim::units::verbs::{put_recv, put_work, take_completion};
-use xoff_cosim::units::{PERIOD_256_PS, Rest, UnitError};
+use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 
 /// Timeouts and RNR waits at the clock of the tops.
 pub const TIMES: Times = Times {
@@ -346,7 +346,7 @@ pub struct Out<E: End> {
     /// `reads_answerable_o`, likewise; 0 at a requester.
     pub answerable: u64,
     /// Whether the next cycles may be skipped.
-    pub rest: Rest,
+    pub idle: Idle,
 }
 
 /// A go-back-N unit: verilated, or a model in its place.
@@ -788,7 +788,7 @@ macro_rules! requester_top {
                     #[allow(clippy::unnecessary_cast)]
                     bits: pins.sendable_o as u64,
                     answerable: 0,
-                    rest: Rest::of_ports(pins.idle_o, pins.wake_o, now),
+                    idle: Idle::of_ports(pins.idle_o, pins.wake_o, now),
                 })
             }
         }
@@ -887,9 +887,9 @@ macro_rules! responder_top {
                     bits: pins.owed_o as u64,
                     #[allow(clippy::unnecessary_cast)]
                     answerable: pins.reads_answerable_o as u64,
-                    rest: Rest {
-                        idle: pins.idle_o != 0,
-                        wake: Cycle::MAX,
+                    idle: match pins.idle_o {
+                        0 => Idle::No,
+                        _ => Idle::Forever,
                     },
                 })
             }

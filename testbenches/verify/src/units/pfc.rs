@@ -238,10 +238,9 @@ impl<M: PauseTop> RtlPause<M> {
 /// Combines `idle_o` and `wake_o` of cycle `now`; `wake_o` is meaningful only while `idle_o` is 1.
 #[inline]
 fn idle(idle_o: u8, wake_o: u64, now: u64) -> Idle {
-    match (idle_o, Cycle(now).near(wake_o).0) {
-        (0, _) => Idle::No,
-        (_, wake) if wake == now + Cycle::FARTHEST => Idle::Forever,
-        (_, wake) => Idle::Until(wake),
+    match Idle::of_ports(idle_o, wake_o, Cycle(now)) {
+        Idle::Until(wake) if wake.0 == now + Cycle::FARTHEST => Idle::Forever,
+        idle => idle,
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::fixture::{MTU, Tested, done, good, mark_ce, post};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
+use xoff_sim::frame::Frame;
 use xoff_sim::headers::{Headers, rewrite};
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
 use xoff_verify::property::nic::pair::{QPN_BASE, all, qp};

@@ -7,7 +7,7 @@ use crate::fixture::{Tested, good, opened};
 use crate::receive_buffer;
 use crate::standard::packet;
 use xoff_network::Endpoint;
-use xoff_sim::kernel::Frame;
+use xoff_sim::frame::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::Recv;
 use xoff_sim::seeded::SplitMix;

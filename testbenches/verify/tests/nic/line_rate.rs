@@ -2,7 +2,7 @@
 
 use crate::fixture::{MTU, SOURCE, Tested, done, good, mark_ce, pfc, post};
 use xoff_network::Endpoint as _;
-use xoff_sim::kernel::Frame;
+use xoff_sim::frame::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};

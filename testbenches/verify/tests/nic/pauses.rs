@@ -3,8 +3,8 @@
 use crate::fixture::{MTU, Tested, done, good, mark_ce, pfc, post};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
+use xoff_sim::frame::Frame;
 use xoff_sim::host::Stalled;
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::seeded::SplitMix;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::fixture::{MTU, SOURCE, Tested};
 use xoff_network::Endpoint;
+use xoff_sim::frame::Frame;
 use xoff_sim::host::memory::content;
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::Psn;

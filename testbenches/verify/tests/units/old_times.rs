@@ -3,10 +3,10 @@
 //! `now_i` has 48 bits, so a time of 2^47 cycles ago has the sign of one that is to come. Here time goes on as in a
 //! simulation: it jumps, while the unit is idle, to `wake_o` and not beyond.
 
-use xoff_cosim::units::{PERIOD_256_PS, Rest};
+use xoff_cosim::units::PERIOD_256_PS;
 use xoff_rtl_units::RateLimiter4;
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::Rate;
+use xoff_sim::protocol::{Cycle, Idle};
 use xoff_verify::units::dcqcn::{NpEvent, RtlLimiter, RtlNp, Sent, Update};
 
 /// Silences after which 48 bits show another sign, the same time, or nearly so.
@@ -19,16 +19,14 @@ const SILENCES: [u64; 5] = [
 ];
 
 /// Goes on to `end`, and evaluates only what has to be.
-fn pass(from: Cycle, end: Cycle, mut cycle: impl FnMut(Cycle) -> Rest) {
+fn pass(from: Cycle, end: Cycle, mut cycle: impl FnMut(Cycle) -> Idle) {
     let mut now = from;
     let mut evaluated = 0;
     while now < end {
-        let rest = cycle(now);
         let next = Cycle(now.0 + 1);
-        now = if rest.idle {
-            next.max(rest.wake).min(end)
-        } else {
-            next
+        now = match cycle(now).wake() {
+            Some(wake) => next.max(wake).min(end),
+            None => next,
         };
         evaluated += 1;
         assert!(
@@ -50,12 +48,12 @@ fn a_mark_after_days_is_answered() {
             np.reset(now).unwrap();
             let ready = Cycle(start + 100);
             pass(Cycle(start + 1), ready, |now| {
-                np.cycle(now, INTERVAL, None).unwrap().rest
+                np.cycle(now, INTERVAL, None).unwrap().idle
             });
             let mut answered = vec![];
             for mark in [ready, Cycle(ready.0 + silence)] {
                 pass(now.max(ready), mark, |now| {
-                    np.cycle(now, INTERVAL, None).unwrap().rest
+                    np.cycle(now, INTERVAL, None).unwrap().idle
                 });
                 np.cycle(mark, INTERVAL, Some((NpEvent::Marked, 3)))
                     .unwrap();
@@ -90,7 +88,7 @@ fn a_packet_after_days_is_paced_like_the_first() {
             let mut now = Cycle(start + 1);
             let go = |now: &mut Cycle, end: u64, limiter: &mut RtlLimiter<RateLimiter4>| {
                 pass(*now, Cycle(end), |now| {
-                    limiter.cycle(now, 0, None, None).unwrap().rest
+                    limiter.cycle(now, 0, None, None).unwrap().idle
                 });
                 now.0 = end;
             };

@@ -9,12 +9,13 @@ use verilated::{BuildError, Failure, Model, Port, RestoreError, Settings, TraceE
 use xoff_network::scenario::flow::Operation;
 use xoff_network::scenario::{FlowSettings, NicKind, Scenario};
 use xoff_network::{Endpoints, Simulation, SimulationError};
+use xoff_sim::frame::Frame;
 use xoff_sim::host::{Host, PcieConfig};
-use xoff_sim::kernel::{Arrivals, Departures, Frame, Node};
+use xoff_sim::kernel::{Arrivals, Departures, Node};
 use xoff_sim::mac::Beat;
 use xoff_sim::nic::{Address, NicSettings, PfcSettings, QpSettings, Region};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::Idle;
 use xoff_sim::protocol::gbn::{RequesterConfig, ResponderConfig, WorkKind};
 use xoff_sim::time::{ByteCount, Clock, Cycles, Duration, Length, LineRate, Time};
 use xoff_sim::wire::{MacAddr, Pfc, PfcRepr, Psn, control_frame};
@@ -22,7 +23,7 @@ use xoff_sim::wire::{MacAddr, Pfc, PfcRepr, Psn, control_frame};
 use super::super::device::{DeviceModel, Limits, PortShape};
 use super::*;
 
-use crate::units::{Rest, axi_stream, axi_stream::Lanes};
+use crate::units::{axi_stream, axi_stream::Lanes};
 
 /// Bytes of a beat.
 const WIDTH: usize = 32;
@@ -197,11 +198,11 @@ impl<const KIND: u8> Device for Wired<KIND> {
         out.requests
     }
 
-    fn rest(out: &Pins, _: Cycles) -> Option<Rest> {
-        Some(Rest {
-            idle: !out.tx.valid,
-            wake: Cycle::MAX,
-        })
+    fn idle(out: &Pins, _: Cycles) -> Idle {
+        match out.tx.valid {
+            true => Idle::No,
+            false => Idle::Forever,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Watched {
 fn next_of(idle: Idle, now: u64) -> u64 {
     match idle {
         Idle::No => now + 1,
-        Idle::Until(at) => at.max(now + 1),
+        Idle::Until(at) => at.0.max(now + 1),
         Idle::Forever => NEVER,
     }
 }
@@ -128,7 +128,7 @@ impl Pauses {
         let before = std::mem::replace(&mut self.paused, out.paused);
         // The timer still runs in the cycle that `idle` names, and stops in the next one.
         self.rx_next = match out.idle {
-            Idle::Until(last) => last.max(now) + 1,
+            Idle::Until(last) => last.0.max(now) + 1,
             idle => next_of(idle, now),
         };
         before & !self.paused

@@ -122,7 +122,7 @@ fn at_dequeue_a_packet_is_marked_by_what_waits_behind_it() {
     let mut network = star(config, vec![sender, pauses(0, 100)], &short_link());
     network.run_until(us(200), |_| ());
     let received = &source(&network, 2).received;
-    let ce = |frame: &crate::kernel::Frame| {
+    let ce = |frame: &crate::frame::Frame| {
         let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
         rewrite::is_ce(ip.traffic_class)
     };

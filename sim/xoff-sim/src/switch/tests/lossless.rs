@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use proptest::prelude::*;
 
 use super::*;
-use crate::kernel::{Arrival, Frame};
+use crate::frame::Frame;
+use crate::kernel::Arrival;
 use crate::seeded::Draws;
 use crate::testing::{pfc_frame, roce_frame};
 use crate::time::ByteCount;

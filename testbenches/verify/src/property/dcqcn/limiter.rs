@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::units::dcqcn::{LimiterOut, LimiterTop, RtlLimiter, Sent, Update};
-use xoff_cosim::units::Rest;
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{ByteGap, LimiterContext};
+use xoff_sim::protocol::{Cycle, Idle};
 
 use super::bins;
 use super::events::{Event, Head};
@@ -150,9 +149,9 @@ impl Judge {
                 .updates
                 .push_back((update, by));
         }
-        match out.rest {
-            Rest { idle: true, wake } => self.rests(now, wake),
-            _ => Ok(()),
+        match out.idle.wake() {
+            Some(wake) => self.rests(now, wake),
+            None => Ok(()),
         }
     }
 
@@ -293,13 +292,11 @@ fn run<M: LimiterTop>(
         let alone = update.is_none() && sent.is_none();
         sleep.look(clock, !alone, |now| rtl.state(now, burst))?;
         let out = rtl.cycle(clock.now, burst, update, sent).map_err(text)?;
-        let unchanged = clock
-            .skip
-            .rest()
-            .filter(|rest| alone && clock.now < rest.wake);
-        if unchanged.is_some_and(|rest| rest != out.rest || out.eligible != judge.eligible) {
+        let idle = clock.skip.idle();
+        let resting = alone && idle.wake().is_some_and(|wake| clock.now < wake);
+        if resting && (idle != out.idle || out.eligible != judge.eligible) {
             return Err(format!(
-                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {unchanged:?}\nnow:    {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {idle:?}\nnow:    {out:?}",
                 clock.now.0
             ));
         }
@@ -313,7 +310,7 @@ fn run<M: LimiterTop>(
         );
         judge.see(clock.now, &out, taken.0, taken.1, burst, bins)?;
         count += u64::from(taken.0.is_some()) + u64::from(taken.1.is_some());
-        clock.tick(out.rest, !alone || changed || out.in_force.is_some())?;
+        clock.tick(out.idle, !alone || changed || out.in_force.is_some())?;
         Ok(taken.0.is_some() || taken.1.is_some())
     };
     for event in events {
@@ -354,8 +351,9 @@ fn run<M: LimiterTop>(
             let mut wakes = 2;
             while (!judge.in_force() || wakes > 0) && patience > 0 {
                 patience -= 1;
-                if let Some(rest) = clock.skip.rest() {
-                    if rest.waits_for_nothing(clock.now) {
+                let idle = clock.skip.idle();
+                if idle != Idle::No {
+                    if idle.waits_for_nothing(clock.now) {
                         break;
                     }
                     wakes -= 1;

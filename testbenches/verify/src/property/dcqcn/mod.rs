@@ -21,15 +21,15 @@ pub mod step;
 
 use proptest::prelude::*;
 use xoff_rtl_units::{DcqcnRp, DcqcnRp4, RateLimiter, RateLimiter4};
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::RpContext;
+use xoff_sim::protocol::{Cycle, Idle};
 
 use super::bins::{Bins, Groups};
 use super::history::Histories;
 use super::{Case, Disagreement, Property, text, unit};
 use crate::units::dcqcn::{RtlLimiter, RtlNp, RtlRp, RtlRpStep};
 use events::{Bench, Event, Head};
-use xoff_cosim::units::{Rest, Skip, UnitError};
+use xoff_cosim::units::{Skip, UnitError};
 
 /// The property.
 pub struct Dcqcn {
@@ -112,8 +112,8 @@ impl Clock {
     }
 
     /// Ends the cycle. `stirs`: something happened in it, at inputs or outputs.
-    fn tick(&mut self, rest: Rest, stirs: bool) -> Result<(), Disagreement> {
-        self.awake = match stirs || rest.idle {
+    fn tick(&mut self, idle: Idle, stirs: bool) -> Result<(), Disagreement> {
+        self.awake = match stirs || idle != Idle::No {
             true => 0,
             false => self.awake + 1,
         };
@@ -124,7 +124,7 @@ impl Clock {
             ));
         }
         self.now.0 += 1;
-        self.skip.said(rest);
+        self.skip.said(idle);
         Ok(())
     }
 
@@ -163,11 +163,11 @@ impl Sleep {
         over: bool,
         state: impl FnOnce(Cycle) -> Result<Vec<u8>, UnitError>,
     ) -> Result<(), Disagreement> {
-        let Some(rest) = clock.skip.rest().filter(|_| !clock.skip.enabled()) else {
+        let (Some(wake), false) = (clock.skip.idle().wake(), clock.skip.enabled()) else {
             self.0 = None;
             return Ok(());
         };
-        let over = over || clock.now >= rest.wake;
+        let over = over || clock.now >= wake;
         match self.0.take() {
             None if over => {}
             None => self.0 = Some((clock.now, state(clock.now).map_err(text)?)),

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::units::dcqcn::{CNP_LATENCY, NpEvent, RtlNp};
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::NpContext;
+use xoff_sim::protocol::{Cycle, Idle};
 
 use super::bins;
 use super::events::{Event, Head};
@@ -75,10 +75,10 @@ fn run(
             None => {}
         }
         count += u64::from(taken.is_some());
-        if out.rest.idle && !expected.is_empty() {
+        if out.idle != Idle::No && !expected.is_empty() {
             return Err(format!("cycle {}: idle, and {expected:?} to come", now.0));
         }
-        clock.tick(out.rest, event.is_some() || out.cnp.is_some())?;
+        clock.tick(out.idle, event.is_some() || out.cnp.is_some())?;
         Ok(taken.is_some())
     };
     let end = Event::Wait(CNP_LATENCY as u32 + 2);

@@ -75,7 +75,7 @@ pub fn check<M: LimiterTop>(
         let eligible = judge.eligible();
         judge.see(clock.now, &out, taken.0, taken.1, burst, bins)?;
         let stirs = update.is_some() || sent.is_some() || out.in_force.is_some();
-        clock.tick(out.rest, stirs || out.eligible != eligible)?;
+        clock.tick(out.idle, stirs || out.eligible != eligible)?;
         Ok::<_, Disagreement>((out, taken.0.is_some() || taken.1.is_some()))
     };
     // Until all rates have taken effect.

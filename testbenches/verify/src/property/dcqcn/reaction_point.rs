@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::units::dcqcn::{RpStep, RpTop, RtlRp};
-use xoff_sim::protocol::Cycle;
 use xoff_sim::protocol::dcqcn::{RpContext, RpEvent, RpParameters};
+use xoff_sim::protocol::{Cycle, Idle};
 
 use super::bins::{self, Unit};
 use super::events::{Event, Head};
@@ -204,13 +204,11 @@ fn run<M: RpTop>(
                      event: Option<(RpEvent, u16)>| {
         sleep.look(clock, event.is_some(), |now| rtl.state(now))?;
         let out = rtl.cycle(clock.now, event).map_err(text)?;
-        let unchanged = clock
-            .skip
-            .rest()
-            .filter(|rest| event.is_none() && clock.now < rest.wake);
-        if unchanged.is_some_and(|rest| rest != out.rest || out.step.is_some()) {
+        let idle = clock.skip.idle();
+        let resting = event.is_none() && idle.wake().is_some_and(|wake| clock.now < wake);
+        if resting && (idle != out.idle || out.step.is_some()) {
             return Err(format!(
-                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {unchanged:?}\nnow:    {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {idle:?}\nnow:    {out:?}",
                 clock.now.0
             ));
         }
@@ -230,10 +228,10 @@ fn run<M: RpTop>(
                 .push_back((event, clock.now));
             judge.inside += 1;
         }
-        if out.rest.idle && clock.skip.rest().is_none() {
-            judge.rests(clock.now, out.rest.wake)?;
+        if let (Some(wake), Idle::No) = (out.idle.wake(), idle) {
+            judge.rests(clock.now, wake)?;
         }
-        clock.tick(out.rest, event.is_some() || out.step.is_some())?;
+        clock.tick(out.idle, event.is_some() || out.step.is_some())?;
         Ok(taken.is_some())
     };
     for event in events {

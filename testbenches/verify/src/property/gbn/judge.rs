@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 
 use crate::units::gbn::{End, Shown, Unit, Wire};
-use xoff_cosim::units::{Rest, Skip};
-use xoff_sim::protocol::Cycle;
+use xoff_cosim::units::Skip;
+use xoff_sim::protocol::{Cycle, Idle};
 
 use super::bins::{Binned, GROUPS};
 use crate::property::bins::Bins;
@@ -223,7 +223,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
 
     /// Returns whether the unit has something to do in the next cycle, whatever its inputs are.
     pub fn busy(&self) -> bool {
-        self.skip.rest().is_none_or(|rest| rest.wake <= self.now)
+        (self.skip.idle().wake()).is_none_or(|wake| wake <= self.now)
     }
 
     /// Returns whether all events taken have been stepped and no QP walks.
@@ -246,8 +246,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         event: Option<(u16, &EventOf<U>)>,
     ) -> Result<Seen<U::End>, Disagreement> {
         let now = self.now;
-        let resting = self.skip.rest().filter(|rest| now < rest.wake);
-        if event.is_some() || resting.is_none() {
+        let idle = self.skip.idle();
+        let resting = idle.wake().is_some_and(|wake| now < wake);
+        if event.is_some() || !resting {
             self.compare_state()?;
         }
         if self.holds {
@@ -257,11 +258,9 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             self.answers.push(now);
         }
         let out = (self.unit.cycle(now, event)).map_err(text)?;
-        if let (Some(rest), None) = (resting, event)
-            && (rest != out.rest || out.step.is_some())
-        {
+        if resting && event.is_none() && (idle != out.idle || out.step.is_some()) {
             return Err(format!(
-                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {rest:?}\nnow:    {out:?}",
+                "cycle {}: it changes in a cycle for which it said that it is idle\nbefore: {idle:?}\nnow:    {out:?}",
                 now.0
             ));
         }
@@ -295,7 +294,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         self.stuck()?;
         if event.is_some()
             || out.step.is_some()
-            || out.rest.idle
+            || out.idle != Idle::No
             || self.holds
             || self.wire.answers != 0
         {
@@ -309,19 +308,20 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
                 now.0, self.awake
             ));
         }
-        self.judge_bits(out.bits, out.rest.idle && event.is_none())?;
-        if out.rest.idle && event.is_none() {
+        let rests = out.idle != Idle::No && event.is_none();
+        self.judge_bits(out.bits, rests)?;
+        if rests {
             if out.step.is_some() {
                 return Err(format!("cycle {}: idle, and a step shows", now.0));
             }
-            self.rests(out.rest)?;
+            self.rests(out.idle)?;
             self.judge_answerable(out.answerable)?;
-            self.skip.said(out.rest);
+            self.skip.said(out.idle);
         } else {
             self.skip.wake();
         }
         self.now.0 += 1;
-        if self.skip.rest().is_some() && self.state.is_none() && self.states_left > 0 {
+        if self.skip.idle() != Idle::No && self.state.is_none() && self.states_left > 0 {
             self.state = Some(self.unit.rest_state().map_err(text)?);
         }
         Ok(Seen {
@@ -367,7 +367,8 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
         }
         let begin = self.now;
         let end = |own: &[Cycle]| begin.0 + 2 * Self::LATE + Self::WAIT + since(own, begin);
-        while (self.skip.rest().is_none() || !self.inside.is_empty()) && self.now.0 < end(&self.own)
+        while (self.skip.idle() == Idle::No || !self.inside.is_empty())
+            && self.now.0 < end(&self.own)
         {
             self.cycle(None)?;
         }
@@ -697,7 +698,7 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
     }
 
     /// Checks that the unit may be idle.
-    fn rests(&self, rest: Rest) -> Result<(), Disagreement> {
+    fn rests(&self, idle: Idle) -> Result<(), Disagreement> {
         if !self.inside.is_empty() || self.walking > 0 {
             return Err(format!(
                 "cycle {}: idle with {} events inside and {} QPs that walk",
@@ -707,21 +708,20 @@ impl<'a, U: Unit<End: Binned>> Judged<'a, U> {
             ));
         }
         // No step since the last check.
-        if self.skip.rest() == Some(rest) {
+        if self.skip.idle() == idle {
             return Ok(());
         }
         let due = (self.qps.iter())
             .filter_map(|qp| U::End::due(U::End::context(&qp.reference)))
             .min();
         match due {
-            Some(due) if due < rest.wake => Err(format!(
-                "cycle {}: wake_o {} is behind the deadline {}",
-                self.now.0, rest.wake.0, due.0
+            Some(due) if idle.wake().is_some_and(|wake| due < wake) => Err(format!(
+                "cycle {}: {idle:?} is behind the deadline {}",
+                self.now.0, due.0
             )),
-            None if !self.timed && !rest.waits_for_nothing(self.now) => Err(format!(
-                "cycle {}: wake_o is {}, and no timer ran",
-                self.now.0, rest.wake.0
-            )),
+            None if !self.timed && !idle.waits_for_nothing(self.now) => {
+                Err(format!("cycle {}: {idle:?}, and no timer ran", self.now.0))
+            }
             _ => Ok(()),
         }
     }

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use xoff_sim::protocol::Cycle;
+use xoff_sim::protocol::{Cycle, Idle};
 
 use crate::units::gbn::{End, Out, Requesting, Responding, Shown, Unit, Wire};
-use xoff_cosim::units::Rest;
 use xoff_cosim::units::UnitError;
 
 /// Cycles from an event to its step.
@@ -159,18 +158,20 @@ impl<E: Named> Unit for ModelUnit<E> {
                 false => self.bits &= !bit,
             }
         }
+        let works = step.is_some()
+            || !self.pipeline.is_empty()
+            || event.is_some()
+            || over.is_some()
+            || now < self.free;
         Ok(Out {
             ready,
             step,
             bits: self.bits,
             answerable: answerable::<E>(&self.qps),
-            rest: Rest {
-                idle: step.is_none()
-                    && self.pipeline.is_empty()
-                    && event.is_none()
-                    && over.is_none()
-                    && now >= self.free,
-                wake: self.timer().map_or(Cycle::MAX, |(due, _)| due),
+            idle: match self.timer() {
+                _ if works => Idle::No,
+                Some((due, _)) => Idle::Until(due),
+                None => Idle::Forever,
             },
         })
     }

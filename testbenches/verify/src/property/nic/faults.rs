@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
+use xoff_sim::frame::Frame;
 use xoff_sim::headers::{Headers, rewrite};
-use xoff_sim::kernel::Frame;
 use xoff_sim::nic::NicCounters;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::icrc;

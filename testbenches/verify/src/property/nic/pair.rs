@@ -9,10 +9,9 @@ use xoff_cosim::network::page_tables::PageTables;
 use xoff_cosim::network::{Driver as _, RtlHost, RtlHostConfig, XoffNic};
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 use xoff_network::{Clocked, Endpoint};
+use xoff_sim::frame::Frame;
 use xoff_sim::host::{Host, PcieConfig, Stalled, Written};
-use xoff_sim::kernel::{
-    Arrivals, Departures, Frame, Network, NetworkBuilder, Node, NodeId, PortId,
-};
+use xoff_sim::kernel::{Arrivals, Departures, Network, NetworkBuilder, Node, NodeId, PortId};
 use xoff_sim::link::Link;
 use xoff_sim::nic::registers::identity_writes;
 use xoff_sim::nic::translation::TranslationConfig;

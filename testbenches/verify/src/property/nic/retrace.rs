@@ -8,7 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use xoff_network::{Clocked, WaveWindow};
-use xoff_sim::kernel::{Direction, Frame, NodeId, PortId, Record};
+use xoff_sim::frame::Frame;
+use xoff_sim::kernel::{Direction, NodeId, PortId, Record};
 use xoff_sim::time::{LineRate, Time};
 use xoff_waves::capture::{TapPort, TapWriter};
 

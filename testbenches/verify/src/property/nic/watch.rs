@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use xoff_monitor::{Monitor, Sighting, Tap};
-use xoff_sim::kernel::{Direction, Frame};
+use xoff_sim::frame::Frame;
+use xoff_sim::kernel::Direction;
 use xoff_sim::time::{Duration, LineRate, Time};
 
 use super::events::Head;

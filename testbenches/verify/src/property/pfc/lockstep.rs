@@ -219,10 +219,10 @@ where
     /// evaluated.
     fn next_wake(&mut self) -> Result<u64, Disagreement> {
         for _ in 0..MAX_SETTLING {
-            match self.skip.rest() {
-                None => self.jump_and_evaluate(self.now + 1)?,
-                Some(rest) if rest.wake < Cycle::MAX => return Ok(rest.wake.0),
-                Some(_) => break,
+            match self.skip.idle() {
+                Idle::No => self.jump_and_evaluate(self.now + 1)?,
+                Idle::Until(wake) => return Ok(wake.0),
+                Idle::Forever => break,
             }
         }
         Ok(self.now)

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use bytes::Bytes;
 
 use super::*;
+use crate::frame::Frame;
 use crate::host::memory;
-use crate::kernel::{Arrival, Frame};
+use crate::kernel::Arrival;
 use crate::nic::ReadRights;
 use crate::protocol::gbn::Request;
 use crate::protocol::parse;

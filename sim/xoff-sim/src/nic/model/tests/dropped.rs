@@ -6,7 +6,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::kernel::{Arrival, Frame};
+use crate::frame::Frame;
+use crate::kernel::Arrival;
 use crate::protocol::gbn::Status;
 use crate::strategies::{self, Repair};
 use crate::testing::{pause_frame, pfc_frame};
