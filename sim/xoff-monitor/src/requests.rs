@@ -149,6 +149,8 @@ pub(crate) struct Requests {
     /// The newest PSN that was acknowledged before a READ in front of it was answered. A requester takes such an ACK for
     /// a sign that a response is missing, and no more.
     pub passed: Option<i64>,
+    /// DSCP of the last request.
+    dscp: Option<u8>,
     /// PSNs where a resend may begin: the first request seen, the PSN after each ACK, the PSN of each NAK, and
     /// missing READ responses.
     points: BTreeSet<i64>,
@@ -349,6 +351,15 @@ impl Requests {
             // Where it belongs is not known, as of one that is broken.
             self.broken += u64::from(at.side == Side::Sender);
             return;
+        }
+        let dscp = packet.dscp();
+        if let Some(before) = self.dscp.replace(dscp)
+            && before != dscp
+        {
+            out.remark(Habit::DscpChanges, || {
+                let (psn, qpn) = (packet.bth.psn, packet.bth.dest_qp);
+                format!("PSN {psn} to QP {qpn} with DSCP {dscp}, {before} before")
+            });
         }
         let psn = match self.next {
             None => {

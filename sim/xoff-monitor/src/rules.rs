@@ -476,6 +476,12 @@ texts! {
         SolicitedWrite "solicited-write" [
             "SE at the end of a WRITE without immediate data: it consumes no receive request that an event could be about."
         ],
+        DscpChanges "dscp-changes" [
+            "A request has another DSCP than the one before it from the same sender to the same queue pair, RC or UC: \
+             each change counts once. Packets in two priorities may overtake each other, and are paused apart. A \
+             device on the way rewrites the DSCP of some, or the sender was configured anew while it ran. Resends \
+             count like all requests; answers, CNPs and the start of a new connection do not."
+        ],
         SourcePort "source-port" [
             "A UDP source port outside 0xC000 to 0xFFFF."
         ],

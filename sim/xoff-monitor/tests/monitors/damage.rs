@@ -801,6 +801,12 @@ const REQUESTS: &[Kind] = &[
         |it| it.step("s2 again").packet().payload[5] ^= 1,
     ),
     (
+        "request with another DSCP",
+        Way,
+        Worth(Habit::DscpChanges),
+        |it| it.step("s3").packet().ip.traffic_class = 10 << 2,
+    ),
+    (
         "no AckReq at the end of a message",
         Way,
         Worth(Habit::NoAckRequest),

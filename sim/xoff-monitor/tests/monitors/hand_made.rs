@@ -1,8 +1,10 @@
 //! A conversation without a fault, whole and in parts: what is missing, late or in another order is no violation.
 
-use xoff_monitor::{Rule, Tap};
+use xoff_monitor::{Habit, Rule, Tap};
+use xoff_sim::kernel::Direction;
+use xoff_sim::protocol::builder::Content;
 use xoff_sim::time::Time;
-use xoff_sim::wire::Syndrome;
+use xoff_sim::wire::{Opcode, Qpn, Syndrome};
 
 use crate::conversation::Conversation;
 
@@ -141,5 +143,68 @@ fn a_read_that_is_asked_again_is_refused() {
         let report = conversation.at_b().watch(true);
         let found: Vec<_> = report.violations.iter().map(|it| it.rule).collect();
         assert_eq!(found, Vec::from_iter(broken), "asked again: {again}");
+    }
+}
+
+/// A request is compared with the one before it to the same queue pair; a new connection and UD are not judged.
+#[test]
+fn each_change_of_the_dscp_of_requests_counts_once() {
+    use Opcode as Op;
+    let mut it = Conversation(Vec::new());
+    let requests = [
+        (Op::RC_SEND_ONLY, 0x22, 1, 24, 0),
+        (Op::RC_SEND_ONLY, 0x23, 1, 10, 0),
+        (Op::RC_SEND_ONLY, 0x22, 2, 24, 0),
+        (Op::RC_SEND_ONLY, 0x22, 3, 10, 1),
+        (Op::RC_SEND_ONLY, 0x23, 2, 10, 0),
+        (Op::RC_SEND_ONLY, 0x22, 4, 10, 0),
+        // A resend.
+        (Op::RC_SEND_ONLY, 0x22, 3, 24, 1),
+        (Op::RC_SEND_ONLY, 0x22, 4, 24, 0),
+        (Op::RC_SEND_ONLY, 0x22, 5, 10, 1),
+        // A new connection.
+        (Op::RC_SEND_ONLY, 0x22, 0x40_0000, 46, 0),
+        (Op::UC_SEND_ONLY, 0x33, 1, 10, 0),
+        (Op::UC_SEND_ONLY, 0x33, 2, 24, 1),
+        (Op::UD_SEND_ONLY, 0x44, 1, 10, 0),
+        (Op::UD_SEND_ONLY, 0x44, 2, 24, 0),
+    ];
+    let (mut changes, mut at) = (0, 0);
+    for (opcode, qpn, psn, dscp, change) in requests {
+        at += 1;
+        let packet = it.asks("", at, opcode, psn, 8).packet();
+        packet.bth.dest_qp = Qpn::new(qpn).unwrap();
+        packet.ip.traffic_class = dscp << 2;
+        changes += change;
+        let report = it.watch(false);
+        assert_eq!(report.violations, []);
+        let remark = report.remarks.get(&Habit::DscpChanges);
+        assert_eq!(remark.map_or(0, |it| it.count), changes, "request {at}");
+        if let Some(remark) = remark {
+            let text = "PSN 0x000003 to QP 0x000022 with DSCP 10, 24 before";
+            assert_eq!((remark.frame, remark.text.as_str()), (3, text));
+        }
+    }
+}
+
+/// Answers and CNPs may be in classes of their own, and the requests of either direction. A mark changes no DSCP.
+#[test]
+fn answers_and_cnps_may_have_another_dscp() {
+    let mut it = Conversation::good();
+    for (number, step) in (0..).zip(&mut it.0) {
+        if let Content::Roce(packet) = &mut step.frame.content {
+            let dscp = match (packet.bth.opcode, step.direction) {
+                (Opcode::CNP, _) => 48,
+                (Opcode(0x0D..=0x12), _) => 32 + number % 4,
+                (_, Direction::Sent) => 24,
+                (_, Direction::Received) => 10,
+            };
+            packet.ip.traffic_class = dscp << 2 | packet.ip.traffic_class & 0b11;
+        }
+    }
+    for host in [true, false] {
+        let report = it.watch(host);
+        assert_eq!(report.violations, []);
+        assert_eq!(report.remarks.get(&Habit::DscpChanges), None);
     }
 }

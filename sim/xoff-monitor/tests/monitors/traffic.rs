@@ -2,7 +2,7 @@
 //! frames.
 
 use xoff_monitor::counters::Counter;
-use xoff_monitor::{Monitor, Report, Rule, Sighting, Tap};
+use xoff_monitor::{Habit, Monitor, Report, Rule, Sighting, Tap};
 use xoff_sim::host::{FlowConfig, PcieConfig, Shapes};
 use xoff_sim::kernel::{Network, NodeId, PortId, Record};
 use xoff_sim::nic::ModelNic;
@@ -114,7 +114,9 @@ const LOSSES: [[&[&str]; 2]; 4] = [
 
 fn nothing(report: &Report) {
     assert_eq!(report.violations, []);
-    assert_eq!(report.remarks.get(&xoff_monitor::Habit::Unpaired), None);
+    for habit in [Habit::Unpaired, Habit::DscpChanges] {
+        assert_eq!(report.remarks.get(&habit), None);
+    }
 }
 
 #[test]
