@@ -10,7 +10,7 @@ const HEAD: &str = "\
 `xoff check CAPTURE` watches the ports of a capture with the state machines of `sim/xoff-monitor`, and `xoff run SCENARIO
 --check` those of a simulation while it runs. So do the tests of the scenarios, of the injections in
 `tests/command/lumina.rs`, `property network`, and `property nic` in part of its cases. This page is written by a test
-from the rules' own texts (`UPDATE_DOCS=1 cargo test -p xoff-monitor page`).
+from the rules' own texts (`UPDATE_DOCS=1 cargo test --workspace page`).
 
 Each interface of a capture is a tap. `xoff check a.pcap b.pcap` takes several captures as taps of one network and reads
 them in the order of their times, so the clocks of the hosts that captured them have to agree. A capture without any
@@ -65,7 +65,7 @@ pub fn markdown() -> String {
             rule.needs()
         );
     }
-    page.push_str("\n## Remarks\n\nAllowed, or common although the standard says otherwise.\n\n| remark | what it is |\n|---|---|\n");
+    page.push_str("\n## Remarks\n\nAllowed, or common although the standard says otherwise. Frames with it are counted, and the first is shown.\n\n| remark | what it is |\n|---|---|\n");
     for habit in Habit::ALL {
         let _ = writeln!(page, "| `{habit}` | {} |", habit.text());
     }

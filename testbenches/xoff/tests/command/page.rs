@@ -257,7 +257,7 @@ fn the_page_has_every_key_of_the_schema() {
     }
     assert!(
         page[begin..end] == keys,
-        "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test -p xoff --test command page\n{keys}"
+        "docs/scenarios.md is behind the scenario types: UPDATE_DOCS=1 cargo test --workspace page\n{keys}"
     );
 }
 
@@ -274,7 +274,7 @@ was completed, is left out. Bytes of frames include the FCS, not preamble and ga
 FLOW is a flow's name as scenarios and charts have it, NODE, HOST and SWITCH that of a node, CLASS a priority from 0 to 7,
 PORT a number from 0 on, GROUP an entry of switches, QUANTILE one of p50, p90, p99, p999. `.total` is the sum.
 
-<!-- Written by `UPDATE_DOCS=1 cargo test -p xoff --test command page`; do not edit. -->
+<!-- Written by `UPDATE_DOCS=1 cargo test --workspace page`; do not edit. -->
 
 | name | unit | of | |
 |---|---|---|---|
@@ -303,7 +303,7 @@ fn the_page_has_every_metric() {
     let page = fs::read_to_string(path).unwrap();
     assert!(
         page == metrics(),
-        "docs/metrics.md is behind the types: UPDATE_DOCS=1 cargo test -p xoff --test command page"
+        "docs/metrics.md is behind the types: UPDATE_DOCS=1 cargo test --workspace page"
     );
 }
 
