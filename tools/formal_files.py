@@ -33,5 +33,7 @@ def gates():
     kinds = read("gates.toml")
     listed = {f"{top.module}.{gate}": top for top in tops() for gate in top.gates}
     name = lambda row: f"{row['top']}.{row['gate']}"
-    both("gates.toml", "gate", listed, {name(row) for rows in kinds.values() for row in rows})
+    both("gates.toml", "gate", listed, {name(row) for row in kinds["gate"]})
+    if unlisted := {name(row) for row in kinds["spare"]} - set(listed):
+        sys.exit(f"formal/gates.toml has spare terms of {', '.join(sorted(unlisted))}, and rtl/units.toml no such gate")
     return {kind: [{**row, "parameters": listed[name(row)].words} for row in rows] for kind, rows in kinds.items()}

@@ -244,7 +244,8 @@ module nic_receive
   judged_t judged;
   logic [DataBytes*8-1:0] judged_payload;
   class_t judged_class;
-  logic [QpBits-1:0] next_qp;  // of the verdict that comes in the next cycle
+  logic next_valid;  // a verdict comes in the next cycle
+  logic [QpBits-1:0] next_qp;
 
   rx_classify #(
       .DataBytes(DataBytes),
@@ -276,6 +277,7 @@ module nic_receive
       .payload_valid_i   (payload_valid),
       .payload_bytes_i   (payload_bytes),
       .payload_data_i    (payload_data),
+      .next_valid_o      (next_valid),
       .next_qp_o         (next_qp),
       .done_valid_o      (judged_valid),
       .fate_o            (fate),
@@ -329,7 +331,7 @@ module nic_receive
   // Whether the QP waits for a response, as of the cycle before: none has come to what was asked for in this one.
   logic awaits_q;
 
-  always_ff @(posedge clk_judge) awaits_q <= awaits_i[next_qp];
+  always_ff @(posedge clk_judge) if (next_valid) awaits_q <= awaits_i[next_qp];
 
   assign answer_in = judged_valid && fate == FateAnswer && !awaits_q;
   assign returned  = fate inside {FateAnswer, FateResponse} && awaits_q;
@@ -354,8 +356,10 @@ module nic_receive
 
   always_ff @(posedge clk_judge) begin
     if (responds) response_class_q[judged_qp_o] <= judged_class;
-    behind_q       <= responded || responded_q[next_qp];
-    behind_class_q <= responded ? judged_class : response_class_q[next_qp];
+    if (next_valid) begin
+      behind_q       <= responded || responded_q[next_qp];
+      behind_class_q <= responded ? judged_class : response_class_q[next_qp];
+    end
   end
 
   assign behind = returned && fate == FateAnswer && behind_q;

@@ -51,7 +51,8 @@ module rx_classify
     input logic          [            6:0] payload_bytes_i,
     input logic          [DataBytes*8-1:0] payload_data_i,
 
-    output logic    [     QpBits-1:0] next_qp_o,        // of the verdict that comes in the next cycle
+    output logic                      next_valid_o,     // a verdict comes in the next cycle
+    output logic    [     QpBits-1:0] next_qp_o,        // its QP
     output logic                      done_valid_o,
     output fate_e                     fate_o,
     output logic    [     QpBits-1:0] qp_o,
@@ -255,6 +256,7 @@ module rx_classify
     end
   end
 
+  assign next_valid_o = done_q;
   assign next_qp_o    = qp_q;
   assign done_valid_o = done_out_q;
   assign fate_o       = fate_out_q;
