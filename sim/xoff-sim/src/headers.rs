@@ -142,13 +142,24 @@ pub mod rewrite {
 
     /// Sets the ECN field to "congestion experienced".
     pub fn mark_ce(frame: &mut [u8], ip: &IpFields) {
+        change_traffic_class(frame, ip, |class| class | ECN_CE);
+    }
+
+    /// Sets the DSCP, 0 to 63. The ECN field stays.
+    pub fn set_dscp(frame: &mut [u8], ip: &IpFields, dscp: u8) {
+        change_traffic_class(frame, ip, |class| dscp << 2 | class & 0b11);
+    }
+
+    /// Changes the traffic class that the frame has now; an earlier change is not in `ip`.
+    fn change_traffic_class(frame: &mut [u8], ip: &IpFields, change: impl FnOnce(u8) -> u8) {
         let header = &mut frame[ip.offset..];
         if ip.version == 4 {
             let mut view = Ipv4::new_unchecked(header);
-            view.set_traffic_class(ip.traffic_class | ECN_CE);
+            view.set_traffic_class(change(view.traffic_class()));
             view.fill_checksum();
         } else {
-            Ipv6::new_unchecked(header).set_traffic_class(ip.traffic_class | ECN_CE);
+            let mut view = Ipv6::new_unchecked(header);
+            view.set_traffic_class(change(view.traffic_class()));
         }
     }
 

@@ -90,6 +90,69 @@ fn a_group_of_switches_is_linked_and_faulty_as_a_group() {
     assert_eq!(metrics[&Metric::network(Quantity::PayloadErrors)], 0.0);
 }
 
+/// Two hosts send 80 Gb/s in class 3 to one that takes 40. The switch that they meet at pauses them, unless their DSCP
+/// was bleached before: then it has them in class 0, and drops what is above its limit of lossy classes. A switch that
+/// bleaches has classified the packets before.
+#[test]
+fn a_bleached_dscp_is_a_lossy_class() {
+    let rule = "faults = ['roce: dscp 0']";
+    let events = "
+        [[events]]
+        at = '0 us'
+        do.faults = { from = 'a0', to = 't0', rules = ['roce: dscp 0'] }
+        [[events]]
+        at = '0 us'
+        do.faults = { from = 'a1', to = 't0', rules = ['roce: dscp 0'] }
+    ";
+    for (link, switch, events, classes) in [
+        ("", "", "", [3, 3]),
+        (rule, "", "", [0, 0]),
+        ("", rule, "", [3, 0]),
+        ("", "", events, [0, 0]),
+    ] {
+        let (simulation, metrics) = run(&scenario(&format!(
+            "
+            [[hosts]]
+            name = 'a'
+            count = 2
+            [[hosts]]
+            name = 'b'
+            [[switches]]
+            name = 't'
+            count = 2
+            xoff = {{ static = '20 KB' }}
+            lossy_limit = {{ static = '20 KB' }}
+            {switch}
+            [[links]]
+            ends = ['a', 't0']
+            {link}
+            [[links]]
+            ends = ['t0', 't1']
+            rate = '100 Gb/s'
+            [[links]]
+            ends = ['b', 't1']
+            [[flows]]
+            name = 'f'
+            from = 'a'
+            to = 'b'
+            {events}
+            "
+        )));
+        // The classes in which requests reached t0, from a0, and t1, from t0.
+        for (name, class) in ["t0", "t1"].into_iter().zip(classes) {
+            let switch = simulation.station(name).switch().unwrap();
+            let received = &switch.counters(PortId(0)).received;
+            let found: Vec<usize> = (0..8).filter(|at| received[*at].frames > 0).collect();
+            assert_eq!(found, [class], "{name}");
+        }
+        let bleached = classes[1] == 0;
+        assert_eq!(value(&metrics, "drops.t1.over_limit") > 0.0, bleached);
+        assert_eq!(value(&metrics, "drops.total") > 0.0, bleached);
+        assert_eq!(value(&metrics, "xoff_transitions.t1") > 0.0, !bleached);
+        assert_eq!(value(&metrics, "payload_errors"), 0.0);
+    }
+}
+
 /// Hosts at different rates behind two switches: one at 400 Gb/s sends to one at 10, 25, 100 or 400.
 fn rates(to: &str) -> Scenario {
     scenario(&format!(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{FaultAction, FaultRule};
 use crate::frame::Frame;
-use crate::headers::{Headers, rewrite};
+use crate::headers::{Headers, IpFields, rewrite};
 use crate::seeded::{Draws, Seed};
 use crate::wire::{Opcode, Psn, Qpn, Walk};
 
@@ -203,7 +203,10 @@ impl FaultInjector {
                         let at = flipped(&whole, &mut active.draws);
                         frames.iter_mut().for_each(|frame| flip(frame, at));
                     }
-                    FaultAction::Ecn => frames.iter_mut().for_each(|frame| mark(frame, &headers)),
+                    FaultAction::Ecn => edit_ip(&mut frames, &headers, rewrite::mark_ce),
+                    FaultAction::Dscp(dscp) => edit_ip(&mut frames, &headers, |bytes, ip| {
+                        rewrite::set_dscp(bytes, ip, *dscp);
+                    }),
                     FaultAction::Delay(by) => {
                         for frame in &mut frames {
                             frame.start += *by;
@@ -247,10 +250,14 @@ fn flip(frame: &mut Frame, at: Option<(usize, u8)>) {
     }
 }
 
-fn mark(frame: &mut Frame, headers: &Headers) {
-    if let Some(ip) = &headers.ip {
+/// Changes the IP header of frames that have one.
+fn edit_ip(frames: &mut [Frame], headers: &Headers, change: impl Fn(&mut [u8], &IpFields)) {
+    let Some(ip) = &headers.ip else {
+        return;
+    };
+    for frame in frames {
         frame.bytes = std::mem::take(&mut frame.bytes).edited(|mut bytes| {
-            rewrite::mark_ce(&mut bytes, ip);
+            change(&mut bytes, ip);
             bytes
         });
     }
@@ -258,12 +265,16 @@ fn mark(frame: &mut Frame, headers: &Headers) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::frame::FrameBytes;
     use crate::host::memory::Extent;
     use crate::protocol::parse;
-    use crate::testing::roce_frame;
+    use crate::strategies;
+    use crate::testing::{pfc_frame, roce_frame};
     use crate::time::{Duration, LineRate, Time};
+    use crate::wire::{EtherType, EthernetRepr, VlanTagRepr};
 
     fn injector(rules: &[&str]) -> FaultInjector {
         let rules = rules.iter().map(|rule| rule.parse().unwrap()).collect();
@@ -301,6 +312,83 @@ mod tests {
         let marked = through(&mut injector(&["any: ecn"]), 1).remove(0);
         let ip = Headers::at(marked.bytes.headers()).unwrap().ip.unwrap();
         assert_eq!(ip.traffic_class & 3, rewrite::ECN_CE);
+    }
+
+    /// The frame that comes out of rules that neither lose nor double it.
+    fn changed(rules: &[&str], bytes: impl Into<FrameBytes>) -> Frame {
+        let frame = Frame::sent(bytes.into(), Time::ZERO, LineRate::G40);
+        let mut out = Vec::new();
+        injector(rules).pass(frame, |frame| out.push(frame));
+        assert_eq!(out.len(), 1);
+        out.remove(0)
+    }
+
+    proptest! {
+        /// Of IPv4 the second byte and the checksum change, of IPv6 the six bits from the fifth on, of a GRH nothing.
+        /// The ICRC stays right, for it leaves these fields out (IBTA annex A17).
+        #[test]
+        fn a_dscp_changes_nothing_else(
+            descriptor in strategies::roce_descriptor(), dscp in 0u8..64,
+        ) {
+            let before = descriptor.build().unwrap();
+            let frame = changed(&[&format!("any: dscp {dscp}")], before.clone());
+            prop_assert!(frame.fcs_ok);
+            let after = frame.bytes.whole();
+            prop_assert_eq!(parse(&after).icrc_ok, parse(&before).icrc_ok);
+            let mut expected = before;
+            let network = EthernetRepr::LEN + VlanTagRepr::LEN * descriptor.tags.len();
+            let ether_type = u16::from_be_bytes([expected[network - 2], expected[network - 1]]);
+            let ip = &mut expected[network..];
+            match EtherType(ether_type) {
+                EtherType::IPV4 => {
+                    ip[1] = dscp << 2 | ip[1] & 0b11;
+                    let header = &after[network..][..20];
+                    ip[10..12].copy_from_slice(&header[10..12]);
+                    let words = header.chunks(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+                    let sum = words.sum::<u32>();
+                    prop_assert_eq!((sum & 0xFFFF) + (sum >> 16), 0xFFFF);
+                }
+                EtherType::IPV6 => {
+                    ip[0] = 0x60 | dscp >> 2;
+                    ip[1] = (dscp & 0b11) << 6 | ip[1] & 0x3F;
+                }
+                _ => (),
+            }
+            prop_assert_eq!(&after[..], &expected[..]);
+        }
+    }
+
+    #[test]
+    fn an_action_is_done_to_what_those_before_it_have_left() {
+        let frame = || roce_frame(1, 2).dscp(26).bytes(100);
+        for rules in [
+            ["any: dscp 8, ecn"].as_slice(),
+            &["any: ecn, dscp 8"],
+            &["any: dscp 8", "any: ecn"],
+            &["any: dscp 63", "any: ecn", "any: dscp 8"],
+        ] {
+            let frame = changed(rules, frame());
+            let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
+            assert_eq!(ip.traffic_class, 8 << 2 | rewrite::ECN_CE, "{rules:?}");
+        }
+        let twice = through(&mut injector(&["any: duplicate, dscp 8"]), 1);
+        for frame in twice {
+            let ip = Headers::at(frame.bytes.headers()).unwrap().ip.unwrap();
+            assert_eq!(ip.traffic_class >> 2, 8);
+        }
+    }
+
+    #[test]
+    fn a_frame_without_ip_is_hit_and_stays_as_it_is() {
+        for action in ["ecn", "dscp 0"] {
+            let mut faults = injector(&[&format!("any: {action}")]);
+            let frame = Frame::sent(pfc_frame(3, 1000).into(), Time::ZERO, LineRate::G40);
+            let mut out = Vec::new();
+            faults.pass(frame.clone(), |frame| out.push(frame));
+            assert_eq!(out, [frame]);
+            let (_, counters) = faults.counters().next().unwrap();
+            assert_eq!((counters.matched, counters.hit), (1, 1));
+        }
     }
 
     #[test]

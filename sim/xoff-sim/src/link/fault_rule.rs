@@ -184,6 +184,9 @@ pub enum FaultAction {
     Flip,
     /// IP's ECN field is set to "congestion experienced", even if the sender is not ECN capable.
     Ecn,
+    /// IP's DSCP is set to this, 0 to 63, as by a device that bleaches it: what comes behind takes the frame for one of
+    /// another class. A switch that does it has classified the frame before.
+    Dscp(u8),
     /// The frame arrives later. On a link later frames overtake it; in a switch they wait behind it.
     Delay(Duration),
     /// The frame arrives twice, the second time later by the time that it takes on the wire.
@@ -279,18 +282,25 @@ impl FromStr for FaultRule {
                 "flip" => FaultAction::Flip,
                 "ecn" => FaultAction::Ecn,
                 "duplicate" => FaultAction::Duplicate,
-                _ => {
-                    let delay = action.strip_prefix("delay ").ok_or_else(|| {
-                        wrong(format!(
-                            "'{action}': expected drop, corrupt, flip, ecn, delay DURATION or duplicate"
-                        ))
-                    })?;
-                    FaultAction::Delay(
+                _ => match action.split_once(' ') {
+                    Some(("dscp", dscp)) => FaultAction::Dscp(
+                        number(dscp.trim())
+                            .filter(|dscp| *dscp < 64)
+                            .ok_or_else(|| {
+                                wrong(format!("'{action}': a DSCP is a number from 0 to 63"))
+                            })?,
+                    ),
+                    Some(("delay", delay)) => FaultAction::Delay(
                         delay
                             .parse()
                             .map_err(|error| wrong(format!("'{action}': {error}")))?,
-                    )
-                }
+                    ),
+                    _ => {
+                        return Err(wrong(format!(
+                            "'{action}': expected drop, corrupt, flip, ecn, dscp N, delay DURATION or duplicate"
+                        )));
+                    }
+                },
             });
         }
         Ok(rule)
@@ -363,6 +373,7 @@ impl fmt::Display for FaultRule {
                 FaultAction::Corrupt => "corrupt".into(),
                 FaultAction::Flip => "flip".into(),
                 FaultAction::Ecn => "ecn".into(),
+                FaultAction::Dscp(dscp) => format!("dscp {dscp}"),
                 FaultAction::Delay(by) => format!("delay {by}"),
                 FaultAction::Duplicate => "duplicate".into(),
             })
@@ -419,6 +430,8 @@ mod tests {
             "ip_id_low 0xff, skip 10, shots 2: drop",
             "src 10.0.0.1, dst 10.0.0.2, opcode 0x81, chance 1/1000: corrupt",
             "any: duplicate",
+            "roce: dscp 0, ecn",
+            "any: dscp 63",
             "read_response, skip 6, shots 1: drop",
             "roce, chance 1/1000: drop",
             "pause, skip 1: drop",
@@ -444,6 +457,13 @@ mod tests {
         assert!(why("pause 3: drop").contains("'pause 3': expected any"));
         assert!(why("any: lose").contains("'lose': expected drop"));
         assert!(why("any: delay 1").contains("no unit"));
+        for wrong in ["dscp 64", "dscp -1", "dscp 0x100", "dscp af41", "dscp 1 2"] {
+            assert_eq!(
+                why(&format!("any: {wrong}")),
+                format!("fault rule 'any: {wrong}': '{wrong}': a DSCP is a number from 0 to 63")
+            );
+        }
+        assert!(why("any: dscp").contains("'dscp': expected drop, corrupt, flip, ecn, dscp N,"));
         assert!(why("psn: drop").contains("'psn': a PSN is a number of 24 bits"));
         assert!(why("psn +1-2: drop").contains("both ends are relative"));
         assert_eq!(

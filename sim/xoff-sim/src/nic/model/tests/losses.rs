@@ -126,6 +126,29 @@ fn what_is_lost_comes_again() {
 }
 
 #[test]
+fn packets_in_another_class_are_taken() {
+    let config = flow(0, WorkKind::WRITE_IMM, 6 << 10, Some(20));
+    let faults: [&[&str]; 2] = [&["any: dscp 63"], &["any: dscp 0"]];
+    let mut network = one_flow(&config, |_| (), faults);
+    network.tap(A, PortId(0), true);
+    network.tap(B, PortId(0), true);
+    let mut seen = HashSet::new();
+    finish(&mut network, us(2_000), |records| {
+        let received = |record: &&Record| record.direction == Direction::Received;
+        for record in records.iter().filter(received) {
+            let headers = Headers::at(record.frame.bytes.headers()).unwrap();
+            seen.insert((record.node, headers.ip.unwrap().traffic_class >> 2));
+        }
+    });
+    // Data in class 7, acknowledgements in class 0; both left in class 3.
+    assert_eq!(seen, HashSet::from([(B, 63), (A, 0)]));
+    assert_eq!(network.node(A).host().senders()[0].delivered().len(), 20);
+    assert_eq!(network.node(A).counters().get(reg::RESENT_OUT), 0);
+    good(network.node(A));
+    good(network.node(B));
+}
+
+#[test]
 fn a_peer_that_is_gone_ends_the_qp() {
     let config = flow(0, WorkKind::SEND, 6 << 10, Some(20));
     let mut network = one_flow(
