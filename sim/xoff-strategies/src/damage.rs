@@ -405,9 +405,10 @@ pub fn damaged_frame() -> impl Strategy<Value = TestFrame> {
 
 /// Bytes of any frame: valid, damaged or garbage.
 pub fn any_frame() -> impl Strategy<Value = Vec<u8>> {
+    // Boxed, since what they are drawn from is large, and a test's thread has a stack of 2 MiB.
     prop_oneof![
-        6 => frame().prop_map(|frame| frame.bytes),
-        12 => damaged_frame().prop_map(|frame| frame.bytes),
+        6 => frame().prop_map(|frame| frame.bytes).boxed(),
+        12 => damaged_frame().prop_map(|frame| frame.bytes).boxed(),
         2 => any_bytes(),
         1 => tagged_control(),
     ]
