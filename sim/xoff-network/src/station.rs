@@ -101,6 +101,23 @@ impl Station {
         })
     }
 
+    /// The longest time from `from` until `now` for which each class could not be sent without a gap; for a switch, of
+    /// all its ports.
+    pub fn longest_pauses(&self, from: Time, now: Time) -> [Duration; 8] {
+        let within =
+            |(began, ended): (Time, Time)| ended.min(now).saturating_since(began.max(from));
+        std::array::from_fn(|class| {
+            let longest = match self {
+                Self::Switch(switch) => (0..switch.line_rates().len() as u16)
+                    .flat_map(|port| switch.long_stops(PortId(port), class as u8))
+                    .map(|stop| within(*stop))
+                    .max(),
+                _ => self.pause_spans(class, now).into_iter().map(within).max(),
+            };
+            longest.unwrap_or(Duration::ZERO)
+        })
+    }
+
     /// How long a port could not send until `now`, summed over classes.
     pub fn port_pause_time(&self, port: PortId, now: Time) -> Duration {
         let times: [Duration; 8] = match self {

@@ -174,6 +174,9 @@ quantities! {
     PauseFramesTx = "pause_frames_tx", Node total;
     /// Time in which a class could not be sent, in nanoseconds; of a switch the sum over its ports.
     PauseTimeNs = "pause_time_ns", Class;
+    /// The longest single time in which a class could not be sent, in nanoseconds; of a switch that of all its ports.
+    /// Pauses that are refreshed before they end are one, and one that began before the window counts from there.
+    LongestPauseNs = "longest_pause_ns", Class;
     /// PFC and PAUSE frames received.
     PauseFramesRx = "pause_frames_rx", Node total;
     /// Ingress queues that entered XOFF; repeated pauses are not counted.
@@ -485,6 +488,7 @@ mod tests {
             "job_completion_ns.reduce.p50",
             "bus_bandwidth_gbps.reduce",
             "pause_time_ns.t0.3",
+            "longest_pause_ns.t0.3",
             "queue_bytes.t0.3.p90",
             "wire_utilization.a0.0",
             "tier_utilization.l.s",

@@ -311,6 +311,20 @@ pub(crate) fn counts(simulation: &Simulation) -> Metrics {
     counts
 }
 
+/// The longest pause of each class of each node from `from` until now. Of one that began before, the part since then.
+pub(crate) fn longest_pauses(simulation: &Simulation, from: Time) -> Metrics {
+    let quantity = Quantity::LongestPauseNs;
+    let mut metrics = Metrics::new();
+    for (node, station) in simulation.stations() {
+        let name: Arc<str> = Arc::from(&*simulation.names()[node.0 as usize]);
+        for (class, time) in (0..).zip(station.longest_pauses(from, simulation.now())) {
+            let subject = Subject::Class(name.clone(), class);
+            metrics.insert(Metric { quantity, subject }, time.as_ps() as f64 / 1e3);
+        }
+    }
+    metrics
+}
+
 /// For each pair of groups of switches with links from one to the other, the part of what these links could carry that
 /// was on them, given the utilization of each port.
 fn tiers(simulation: &Simulation, ports: &Metrics) -> Metrics {
@@ -537,6 +551,7 @@ pub(super) fn metrics(
     let mut metrics = counts(simulation);
     since(&mut metrics, before, elapsed);
     metrics.extend(tiers(simulation, &metrics));
+    metrics.extend(longest_pauses(simulation, from));
     metrics.extend(since_start(simulation));
     let mut errors = [0; 3];
     for (node, station) in simulation.stations() {

@@ -505,6 +505,64 @@ fn value(metrics: &crate::metrics::Metrics, name: &str) -> f64 {
     metrics[&name.parse::<Metric>().unwrap()]
 }
 
+/// `b` stops its switch from 10 to 20 µs, from 30 to 35 µs and from 42 µs to the end at 50 µs, each 211.9 ns later: 72
+/// bytes with the preamble take 14.4 ns, the link 197.5. The first pause is refreshed every 4 µs. One at the start or
+/// the end of the measured window counts as far as it is within.
+#[test]
+fn the_longest_pause_is_that_within_the_window() {
+    const WAY: f64 = 211.9;
+    let mut scenario = scenario(
+        "
+        [[hosts]]
+        name = 'a'
+        [[hosts]]
+        name = 'b'
+        [[switches]]
+        name = 's'
+        xoff = { static = '20 KB' }
+        [[links]]
+        ends = ['a', 's']
+        [[links]]
+        ends = ['b', 's']
+        [[flows]]
+        name = 'f'
+        from = 'a'
+        to = 'b'
+        [[events]]
+        at = '10 us'
+        do.pause_storm = { host = 'b', for = '10 us', interval = '4 us' }
+        [[events]]
+        at = '30 us'
+        do.pause_storm = { host = 'b', for = '5 us' }
+        [[events]]
+        at = '42 us'
+        do.pause_storm = { host = 'b' }
+        ",
+    );
+    for (from, longest, all) in [
+        (0, 10_000.0, 23_000.0 - WAY),
+        (11, 9_000.0 + WAY, 22_000.0),
+        (16, 8_000.0 - WAY, 17_000.0),
+        (33, 8_000.0 - WAY, 10_000.0),
+        (45, 5_000.0, 5_000.0),
+    ] {
+        scenario.measure_from = Duration::from_us(from);
+        let (_, metrics) = run(&scenario);
+        let of = |name: &str| value(&metrics, name);
+        // Sums of fractions are not exact.
+        let same = |a: f64, b: f64| (a - b).abs() < 1e-6;
+        let [longest_of_s, all_of_s] = ["longest_pause_ns.s.3", "pause_time_ns.s.3"].map(of);
+        assert!(same(longest_of_s, longest), "from {from}: {longest_of_s}");
+        assert!(same(all_of_s, all), "from {from}: {all_of_s}");
+        // `a` is stopped as often, as soon as 20 KB have come in 4 µs.
+        let [longest_of_a, all_of_a] = ["longest_pause_ns.a.3", "pause_time_ns.a.3"].map(of);
+        let one = from == 45;
+        assert!(longest_of_a > 0.0 && same(longest_of_a, all_of_a) == one);
+        assert!(one || longest_of_a < all_of_a);
+        assert_eq!(of("longest_pause_ns.s.0") + of("longest_pause_ns.b.3"), 0.0);
+    }
+}
+
 /// A flow that nothing else meets takes the time that slowdown compares with: for any size, over slower and faster
 /// links, in both directions. What differs are some cycles of the NICs.
 #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use xoff_sim::time::{Duration, Time};
 
 use crate::Simulation;
-use crate::metrics::measure::{add_totals, counts, quantiles, since};
+use crate::metrics::measure::{add_totals, counts, longest_pauses, quantiles, since};
 use crate::metrics::{
     Credits, Interval, Metric, Metrics, Quantity, Subject, dropped, lost_on_links,
 };
@@ -29,6 +29,7 @@ use crate::metrics::{
 /// | `message_latency_ns.FLOW.QUANTILE` | ns; none without a message that was completed |
 /// | `wire_utilization.NODE.PORT` | part of the line's time, 0 to 1 |
 /// | `pause_time_ns.NODE.CLASS`, `port_pause_time_ns.NODE.PORT` | ns in which a class, or a port summed over classes, could not be sent |
+/// | `longest_pause_ns.NODE.CLASS` | ns of the longest pause; of one that began before the last look, what came since |
 /// | `pause_frames_tx.NODE`, `pause_frames_rx.NODE`, `xoff_transitions.SWITCH`, `ecn_marked.SWITCH`, each with `.total` | frames and packets |
 /// | `cnps_tx.HOST`, `cnps_rx`, `naks_tx`, `naks_rx`, `rnr_naks_tx`, `timeouts`, `request_packets`, `retransmitted_packets`, each with `.total` | packets; `timeouts` are expiries |
 /// | `drops.NODE.REASON`, `.total`; `link_losses` | frames |
@@ -112,6 +113,7 @@ impl Meter {
         let mut metrics = counted.clone();
         since(&mut metrics, &self.counts, elapsed);
         self.counts = counted;
+        metrics.extend(longest_pauses(simulation, from));
         self.flows(simulation, elapsed, &mut metrics);
         self.losses(simulation, &mut metrics);
         // No sum stands for what is not measured here.

@@ -20,8 +20,9 @@ pub struct PauseReceiver {
     until: [Time; PRIORITIES],
     /// For each class, when its last pause took effect.
     since: [Time; PRIORITIES],
-    /// For each class, start and end of the last time without a gap in which it is stopped.
-    stop: [Option<(Time, Time)>; PRIORITIES],
+    /// For each class, start and end of the last time without a gap in which it is stopped, and before it of those that
+    /// were longer than all later ones.
+    stops: [Vec<(Time, Time)>; PRIORITIES],
     /// For each class, the total time of the earlier pauses.
     before: [Duration; PRIORITIES],
     /// Priorities whose pauses have no effect, one bit each.
@@ -38,14 +39,14 @@ pub(crate) enum Control {
 }
 
 impl PauseReceiver {
-    pub(crate) const fn new(kind: PauseKind, response: Duration) -> Self {
+    pub(crate) fn new(kind: PauseKind, response: Duration) -> Self {
         Self {
             kind,
             response,
             coming: VecDeque::new(),
             until: [Time::ZERO; PRIORITIES],
             since: [Time::ZERO; PRIORITIES],
-            stop: [None; PRIORITIES],
+            stops: Default::default(),
             before: [Duration::ZERO; PRIORITIES],
             ignored: 0,
         }
@@ -112,12 +113,20 @@ impl PauseReceiver {
         self.before[class] = self.paused_for(class, at);
         self.since[class] = at;
         self.until[class] = at + time;
-        self.stop[class] = match self.stop[class] {
-            Some((began, end)) if at <= end => Some((began, self.until[class])),
+        let stops = &mut self.stops[class];
+        match stops.last_mut() {
+            Some((_, end)) if at <= *end => *end = self.until[class],
             // An XON while nothing is paused.
-            earlier if time == Duration::ZERO => earlier,
-            _ => Some((at, self.until[class])),
-        };
+            _ if time == Duration::ZERO => {}
+            _ => {
+                // Whatever the window, none is its longest if a later one was as long.
+                if let Some(last) = stops.pop() {
+                    stops.retain(|stop| length(*stop) > length(last));
+                    stops.push(last);
+                }
+                stops.push((at, self.until[class]));
+            }
+        }
     }
 
     /// Ends the pause of a priority and ignores further ones, or obeys them again.
@@ -147,7 +156,14 @@ impl PauseReceiver {
     /// Start and end of the last time without a gap in which a priority must not start a frame; the end may be ahead.
     /// `None` when there was none. A pause that is repeated before it ends goes on without a gap.
     pub fn last_stop(&self, priority: usize) -> Option<(Time, Time)> {
-        self.stop[priority]
+        self.stops[priority].last().copied()
+    }
+
+    /// Start and end of times without a gap in which a priority must not start a frame, as
+    /// [`last_stop`](Self::last_stop): the last, and those before it that were longer than all later ones. So the
+    /// longest since any time is one of them.
+    pub fn long_stops(&self, priority: usize) -> &[(Time, Time)] {
+        &self.stops[priority]
     }
 
     /// How long a priority could not start a frame, until `now`. Not valid for times before the last pause took
@@ -156,6 +172,10 @@ impl PauseReceiver {
         let end = self.until[priority].min(now);
         self.before[priority] + end.saturating_since(self.since[priority])
     }
+}
+
+fn length((began, end): (Time, Time)) -> Duration {
+    end.saturating_since(began)
 }
 
 #[cfg(test)]
@@ -218,6 +238,32 @@ mod tests {
         assert_eq!(stop(450, 0), Some((at(100), at(400))));
         assert_eq!(stop(500, 10), Some((at(500), at(628))));
         assert_eq!(receiver.last_stop(2), None);
+    }
+
+    #[test]
+    fn stops_are_kept_until_a_later_one_is_as_long() {
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::ZERO);
+        let at = |ns| Time::from_ns(ns);
+        let mut stops = |ns, quanta| {
+            receiver.receive(at(ns), &pfc(3, quanta));
+            receiver.tick(at(ns), LineRate::G40);
+            receiver.long_stops(3).to_vec()
+        };
+        // A quantum is 12.8 ns. Stops of 256, 128 and 64 ns: each may be the longest since some time.
+        assert_eq!(stops(100, 20), [(at(100), at(356))]);
+        assert_eq!(stops(400, 10).len(), 2);
+        let three = [(100, 356), (400, 528), (600, 664)].map(|(from, to)| (at(from), at(to)));
+        assert_eq!(stops(600, 5), three);
+        // One of 128 ns, which an XON ends. That it is no shorter than the second is known when the next begins.
+        assert_eq!(stops(700, 20)[..3], three);
+        let fourth = (at(700), at(828));
+        assert_eq!(stops(828, 0), [&three[..], &[fourth]].concat());
+        assert_eq!(stops(900, 5), [three[0], fourth, (at(900), at(964))]);
+        // One of 256 ns, refreshed after 128.
+        stops(1_000, 20);
+        let last = (at(1_000), at(1_256));
+        assert_eq!(stops(1_128, 10).last(), Some(&last));
+        assert_eq!(stops(1_300, 5), [last, (at(1_300), at(1_364))]);
     }
 
     #[test]

@@ -188,6 +188,13 @@ impl Switch {
         pauses.last_stop(usize::from(priority))
     }
 
+    /// Start and end of times without a gap in which the port's peer has stopped a priority, among them the longest
+    /// since any time, as [`PauseReceiver::long_stops`].
+    pub fn long_stops(&self, port: PortId, priority: u8) -> &[(Time, Time)] {
+        let pauses = &self.ports[usize::from(port.0)].egress.pauses;
+        pauses.long_stops(usize::from(priority))
+    }
+
     /// How full queues were since the last call, which ends at `now`: bytes that wait in the egress queues of the
     /// fullest port, without frames on the wire, and those that the fullest lossless ingress queue holds.
     ///

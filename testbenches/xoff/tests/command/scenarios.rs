@@ -223,6 +223,43 @@ fn incast_on_the_rtl_pauses_and_keeps_every_packet() {
     assert!(summary.metrics["goodput_gbps.total"] > 0.97 * 37.034);
 }
 
+/// The storm of `pause-storm` stops T0's port to its host, and no other one of T0, all of the measured window: that is
+/// one pause. Senders of the incast are paused again and again.
+#[test]
+fn the_longest_pause_is_a_part_of_all() {
+    let window = |from, to| {
+        [
+            ("variant", "base"),
+            ("measure_from", from),
+            ("duration", to),
+        ]
+    };
+    let storm = summary("pause-storm", &window("15 ms", "20 ms")).metrics;
+    assert_eq!(storm["longest_pause_ns.T0.3"], 5e6);
+    // A difference of fractions, which is not exact.
+    assert!((storm["pause_time_ns.T0.3"] - 5e6).abs() < 1e-3);
+    let incast = |nic| {
+        let static_xoff = [("variant", "static"), ("host.nic", nic)];
+        let window = window("100 us", "400 us");
+        summary("incast", &[&window[1..], &static_xoff].concat()).metrics
+    };
+    let incasts = ["model", "rtl"].map(incast);
+    for metrics in &incasts {
+        assert!(metrics["longest_pause_ns.s0.3"] < 0.5 * metrics["pause_time_ns.s0.3"]);
+    }
+    for metrics in [&storm].into_iter().chain(&incasts) {
+        for (name, longest) in metrics {
+            if let Some(class) = name.strip_prefix("longest_pause_ns.") {
+                let all = metrics[&format!("pause_time_ns.{class}")];
+                assert!(
+                    *longest < all + 1e-3 && (*longest > 0.0) == (all > 0.0),
+                    "{name}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn light_load_leaves_most_cycles_out() {
     // 4 KiB every 8.86 us: a tenth of 37 Gb/s.
