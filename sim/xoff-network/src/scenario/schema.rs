@@ -174,7 +174,7 @@ pub struct LinkEntry {
     /// Names of the two nodes. The name of an entry with a count means each of its hosts or switches, with a link
     /// each, and a range such as `h0..7` the nodes h0 to h7.
     pub ends: [String; 2],
-    /// Length of the cable, 5 ns a metre.
+    /// Length of the cable, 5 ns a metre, beside the delay of the `interface`s.
     #[serde(default = "two_metres")]
     pub cable: Length,
     /// Rate of both ports, 10 to 800 Gb/s; without it `host.rate`. A port of an RTL NIC has 40 Gb/s.
