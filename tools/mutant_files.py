@@ -43,7 +43,7 @@ def check(unit, folder, files):
 def read_list(folder):
     mutants = {}
     for line in (folder / "list.tsv").read_text().splitlines():
-        number, _, top, broken, source = line.split("\t")
+        number, _, top, _, broken, source = line.split("\t")
         mutants[int(number)] = Mutant(int(number), top, broken, source)
     return mutants
 

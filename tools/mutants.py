@@ -9,8 +9,8 @@ To these come, for each clock gate, one mutation per term of its enable: the ena
 without any mutation, the netlist is wrong (gate_watch) as soon as a gate rests in a cycle in which something behind it
 would change, so that it does not take an output that differs to find such a term.
 
-FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what is broken, source location. The
-same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in .tools/, through `make
+FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what kills it (a `run` with it, or to
+`reach` it with the original), what is broken, source location. The same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in .tools/, through `make
 mutants`.
 """
 
@@ -61,11 +61,12 @@ def netlist(folder, top, first, count, seed, rooms):
     file.write_text("/* verilator tracing_off */\n" + file.read_text() + select)
     for line in run.stdout.splitlines():
         if line.startswith("mutant\t"):
-            _, number, kind, options = line.split("\t")
+            _, number, kind, options, term = line.split("\t")
             broken, place = in_words(kind, options)
-            if place.endswith(".enable_i"):
-                broken = f"enable of a clock gate without a term: {broken}"
-            yield "\t".join([number, top.unit, top.rust, broken, place])
+            if term:
+                broken = f"enable of a clock gate without {term}"
+            by = "reach" if term else "run"
+            yield "\t".join([number, top.unit, top.rust, by, broken, place])
 
 
 def main():

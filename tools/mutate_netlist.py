@@ -1,13 +1,17 @@
 """Writes the netlist of one top with mutations; tools/mutants.py runs it, once per top.
 
 A process of its own, because Yosys keeps its state in globals. Prints a line per mutation: its number, the type of the
-cell that it breaks, and the options of Yosys' `mutate`.
+cell that it breaks, the options of Yosys' `mutate`, and of enables of clock gates the term that is missing.
 
 Each mutation gets a mutant_watch, which says when a run of the original reaches it: when the mutated cell would give
-another value. A run that does not reach a mutation is the same with it.
+another value. A run that does not reach it is the same with it, and one that does has to be repeated with it. An enable
+without a term is reached (gate_watch) in a cycle in which its gate would rest and something behind the gate would
+change, which is an error by itself.
 """
 
+import re
 import sys
+from pathlib import Path
 
 from pyosys import libyosys as ys
 
@@ -153,51 +157,65 @@ class Gate:
         self.behind = [cell for cell in clocked if key(port(cell, "CLK")) == clock]
 
 
-def terms(signal, cell, name, index, drivers, shared, seen=False):
-    """The operands of the OR that drives a bit, each as the cell and the port bit that reads it, and whether something
-    else reads a bit between the two."""
-    driver, at = drivers.get(key(signal), (None, 0))
+def drivers():
+    """For each bit the cell that drives it, and the place in the cell's output."""
+    return {
+        key(signal.extract(i, 1)): (cell, i)
+        for cell in top.cells_.values() for name, signal in cell.connections_.items() if cell.output(name)
+        for i in range(signal.size())
+    }
+
+
+def operands(bit, driven):
+    """The operands of the OR that drives a bit."""
+    driver, at = driven.get(key(bit), (None, 0))
     if driver and kind(driver) == "$logic_or" and at == 0:
-        read = [(p, i) for p in "AB" if driver.hasPort(ident(p)) for i in range(port(driver, p).size())]
+        read = [port(driver, name).extract(i, 1) for name in "AB" for i in range(port(driver, name).size())]
     elif driver and kind(driver) == "$or":
-        read = [(p, at) for p in "AB" if at < port(driver, p).size()]
+        read = [port(driver, name).extract(at, 1) for name in "AB" if at < port(driver, name).size()]
     else:
-        return [(cell, name, index, seen)]
-    seen = seen or key(signal) in shared
-    of = lambda p, i: terms(port(driver, p).extract(i, 1), driver, p, i, drivers, shared, seen)
-    return [leaf for p, i in read for leaf in of(p, i)]
+        return [bit]
+    return [operand for each in read for operand in operands(each, driven)]
 
 
-def drivers_and_shared():
-    """For each bit the cell that drives it, and the place in the cell's output; the bits that are read more than once."""
-    drivers, read, shared = {}, set(), set()
-    for wire in top.wires_.values():
-        if wire.port_output:
-            read.update(key(ys.SigSpec(wire).extract(i, 1)) for i in range(wire.width))
-    for cell in top.cells_.values():
-        for name, signal in cell.connections_.items():
-            for i in range(signal.size()):
-                bit = key(signal.extract(i, 1))
-                if cell.output(name):
-                    drivers[bit] = (cell, i)
-                elif bit in read:
-                    shared.add(bit)
-                else:
-                    read.add(bit)
-    return drivers, shared
+def words_of(bit, driven):
+    """What a bit is called, or the text in the source that it is the value of."""
+    wire = bit.as_bit().wire
+    driver, _ = driven.get(key(bit), (None, 0))
+    place = re.search(r"(\S+):(\d+)\.(\d+)-(\d+)\.(\d+)", driver.get_src_attribute() if driver else "")
+    if wire.name.str()[0] == "\\" or not place:
+        return wire.name.str()[1:] + (f"[{bit.as_bit().offset}]" if wire.width > 1 else "")
+    file, *numbers = place.groups()
+    first, begin, last, end = (int(number) - 1 for number in numbers)
+    lines = Path(file).read_text().splitlines()[first : last + 1]
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][begin:]
+    return " ".join(" ".join(lines).split())
 
 
-def without_terms(gates, drivers, shared):
-    """Enables of clock gates, each without one of its terms, and when a run reaches that."""
-    for gate in gates:
-        leaves = terms(port(gate.latch, "D"), gate.latch, "D", 0, drivers, shared)
-        for leaf in leaves:
-            cell, name, index, _ = leaf
-            bit = port(cell, name).extract(index, 1).as_bit()
-            term = f"-wire {bit.wire.name.str()} -wirebit {bit.offset}"
-            place = f"-cell {cell.name.str()} -port \\{name} -portbit {index}"
-            mutation = f"mutate -mode const0 -module {module} {place} {term} -src {gate.name}"
-            yield mutation, enable_reached(leaf, leaves) or reached(mutation, clocks, resets)
+def without_terms(gate, driven):
+    """The enable of a clock gate, each time without one of its terms, and in words what is missing. For this the gate
+    gets an OR of its own over the terms. `gate.needs` is the number of the mutant without the only term that is 1, or 0."""
+    enable = port(gate.latch, "D")
+    terms = list({key(bit): bit for bit in operands(enable, driven)}.values())
+    places = [(gate.latch.name.str(), "D")]
+    enable = terms[0]
+    for term in terms[1:]:
+        cell = fresh()
+        enable = top.LogicOr(cell, enable, term)
+        places[0] = places[0] if len(places) > 1 else (cell.str(), "A")
+        places.append((cell.str(), "B"))
+    gate.latch.setPort(ident("D"), enable)
+    gate.needs = ys.SigSpec(ys.Const(0, 16))
+    for number, (term, (cell, name)) in enumerate(zip(terms, places), gate.first):
+        others = ys.SigSpec(ys.Const(0, 1))
+        for other in terms:
+            if other is not term:
+                others.append(other)
+        alone = top.And(fresh(), term, top.Not(fresh(), top.ReduceOr(fresh(), others)))
+        gate.needs = top.Mux(fresh(), gate.needs, ys.SigSpec(ys.Const(number, 16)), alone)
+        mutation = f"mutate -mode const0 -module {module} -cell {cell} -port \\{name} -portbit 0 -src {gate.name}"
+        yield mutation, words_of(term, driven)
 
 
 created = 0
@@ -242,19 +260,6 @@ def with_bit(signal, index, bit):
     result.append(bit)
     result.append(signal.extract(index + 1, signal.size() - index - 1))
     return result
-
-
-def enable_reached(leaf, leaves):
-    """A signal that is 1 in a cycle in which the enable of a clock gate needs this one of its terms; None if what is
-    between the two has other readers."""
-    if leaf[3]:
-        return None
-    bit = lambda leaf: port(leaf[0], leaf[1]).extract(leaf[2], 1)
-    others = ys.SigSpec(ys.Const(0, 1))
-    for other in leaves:
-        if other is not leaf:
-            others.append(bit(other))
-    return top.And(fresh(), bit(leaf), top.Not(fresh(), top.ReduceOr(fresh(), others)))
 
 
 def reached(mutation, clocks, resets):
@@ -359,7 +364,7 @@ def name_of(cell):
 
 
 def add_watches(gate, first):
-    """Adds a gate_watch for each register and memory behind a gate."""
+    """Adds a gate_watch for each register and memory behind a gate. `first` is the first mutant of an enable."""
     rests = top.Not(fresh(), port(gate.latch, "Q"))
     for number, cell in enumerate(gate.behind):
         name = f"{gate.name}.{number}.{name_of(cell)}".replace(".", "__")
@@ -367,7 +372,9 @@ def add_watches(gate, first):
         watch.setParam(ident("First"), ys.Const(first, 32))
         watch.setPort(ident("clk_i"), ys.SigSpec(top.wire(ident("clk_i"))))
         watch.setPort(ident("mutant_i"), ys.SigSpec(top.wire(ident("mutsel"))))
-        watch.setPort(ident("wrong_i"), top.And(fresh(), rests, top.ReduceOr(fresh(), change(cell))))
+        watch.setPort(ident("rests_i"), rests)
+        watch.setPort(ident("changes_i"), top.ReduceOr(fresh(), change(cell)))
+        watch.setPort(ident("needs_i"), gate.needs)
 
 
 unpack_stages()
@@ -378,18 +385,21 @@ gates = [Gate(cell) for cell in top.cells_.values() if kind(cell) == "$dlatch"]
 first_enable = int(first) + len(mutations)
 clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
 # Before cells are added that read, too.
-ors, resets = drivers_and_shared(), behind_reset()
-watched = [(mutation, reached(mutation, clocks, resets)) for mutation in mutations]
-watched += list(without_terms(gates, *ors))
-for number, (mutation, _) in enumerate(watched, int(first)):
+driven, resets = drivers(), behind_reset()
+watches = [reached(mutation, clocks, resets) for mutation in mutations]
+mutants = [(mutation, "") for mutation in mutations]
+for gate in gates:
+    gate.first = int(first) + len(mutants)
+    mutants += without_terms(gate, driven)
+for number, (mutation, term) in enumerate(mutants, int(first)):
     command, options = mutation.split(maxsplit=1)
     words = options.split()
     cell = words[words.index("-cell") + 1]
-    print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}")
+    print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}\t{term}")
     run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
 for gate in gates:
     add_watches(gate, first_enable)
-for number, (_, signal) in enumerate(watched, int(first)):
+for number, signal in enumerate(watches, int(first)):
     add_watch(number, signal)
 # A vector of which one bit depends on another looks like a loop to Verilator: apart with them, inside of the ports.
 for wire in [w for w in top.wires_.values() if w.port_output]:

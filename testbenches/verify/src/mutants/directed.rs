@@ -76,17 +76,22 @@ impl Tests {
         })
     }
 
+    fn reaching(&self, mutant: u16) -> impl Iterator<Item = &Test> {
+        (self.tests.iter()).filter(move |test| test.reaches.contains(&mutant))
+    }
+
+    /// Returns the first test that reaches a mutation, or `None`.
+    pub fn first_reaching(&self, mutant: u16) -> Option<&str> {
+        self.reaching(mutant).map(|test| &*test.name).next()
+    }
+
     /// Returns the first test that a mutant fails, or `None`.
     ///
     /// # Errors
     ///
     /// Returns an error if the program does not run.
     pub fn first_failure(&self, mutant: u16) -> Result<Option<&str>, String> {
-        for test in self
-            .tests
-            .iter()
-            .filter(|test| test.reaches.contains(&mutant))
-        {
+        for test in self.reaching(mutant) {
             if !passes(
                 &self.program,
                 &mut command(&self.program, &test.name, mutant),

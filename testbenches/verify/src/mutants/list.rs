@@ -12,6 +12,8 @@ pub struct Mutant {
     /// The property that judges it.
     pub property: String,
     pub top: String,
+    /// To be reached kills it: no run is repeated with it.
+    pub dies_when_reached: bool,
     pub broken: String,
     pub source: String,
 }
@@ -28,6 +30,11 @@ pub fn read_list(folder: &Path) -> Result<Vec<Mutant>, String> {
             number: fields.next()?.parse().ok()?,
             property: fields.next()?,
             top: fields.next()?,
+            dies_when_reached: match fields.next()?.as_str() {
+                "run" => false,
+                "reach" => true,
+                _ => return None,
+            },
             broken: fields.next()?,
             source: fields.next()?,
         })

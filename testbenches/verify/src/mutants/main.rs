@@ -77,6 +77,9 @@ struct Cli {
     threads: Option<u16>,
 }
 
+/// What the netlist says of a gate that rests too early (`gate_watch` in tools/mutant_select.v).
+const RESTS: &str = "would change while its clock rests";
+
 /// What killed a mutant, or `None`.
 type Verdict = Option<String>;
 
@@ -195,6 +198,9 @@ fn by_properties(cli: &Cli, begin: Instant) -> Result<Verdicts, String> {
             run.unit == unit && run.reaches.as_ref().is_none_or(reaches)
         };
         for run in runs.iter().filter(reaching) {
+            if mutant.dies_when_reached && run.reaches.is_some() {
+                return Ok(Some(format!("case {}: {RESTS}", run.cases.start)));
+            }
             let judge = Judge {
                 seed: cli.seed,
                 cases: run.cases.clone(),
@@ -241,7 +247,12 @@ fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, Strin
     asked_for(cli, &mut mutants);
     let tests = Tests::watched(program, &folder_of_reach(cli)?)?;
     let found = judge_all(cli, &mutants, |mutant| {
-        Ok(tests.first_failure(mutant.number)?.map(str::to_owned))
+        let test = if mutant.dies_when_reached {
+            tests.first_reaching(mutant.number)
+        } else {
+            tests.first_failure(mutant.number)?
+        };
+        Ok(test.map(str::to_owned))
     })?;
     for (mutant, verdict) in mutants.iter().zip(found) {
         verdicts.killed.insert(mutant.number, verdict.is_some());
