@@ -9,9 +9,9 @@ To these come, for each clock gate, one mutation per term of its enable: the ena
 without any mutation, the netlist is wrong (gate_watch) as soon as a gate rests in a cycle in which something behind it
 would change, so that it does not take an output that differs to find such a term.
 
-FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what kills it (a `run` with it, or to
-`reach` it with the original), what is broken, source location. The same COUNT (default 200) and SEED (default 1) give the same mutants. Run it with the Python in .tools/, through `make
-mutants`.
+FOLDER/list.tsv has one line per mutation: number, property that judges it, top, what kills it (a `run` with it that
+fails, or one of the original that comes to `reach` it), what is broken, source location. The same COUNT (default 200)
+and SEED (default 1) give the same mutants. Run it with the Python in .tools/, through `make mutants`.
 """
 
 import subprocess

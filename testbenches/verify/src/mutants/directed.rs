@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
+use crate::list::Mutant;
 use crate::reach::{self, WATCH};
 
 /// Tests that do not judge: digests of whole runs fail for any change, whether it is wrong or not, a netlist has neither
@@ -76,26 +77,16 @@ impl Tests {
         })
     }
 
-    fn reaching(&self, mutant: u16) -> impl Iterator<Item = &Test> {
-        (self.tests.iter()).filter(move |test| test.reaches.contains(&mutant))
-    }
-
-    /// Returns the first test that reaches a mutation, or `None`.
-    pub fn first_reaching(&self, mutant: u16) -> Option<&str> {
-        self.reaching(mutant).map(|test| &*test.name).next()
-    }
-
-    /// Returns the first test that a mutant fails, or `None`.
+    /// Returns the first test that kills a mutant, or `None`.
     ///
     /// # Errors
     ///
     /// Returns an error if the program does not run.
-    pub fn first_failure(&self, mutant: u16) -> Result<Option<&str>, String> {
-        for test in self.reaching(mutant) {
-            if !passes(
-                &self.program,
-                &mut command(&self.program, &test.name, mutant),
-            )? {
+    pub fn first_failure(&self, mutant: &Mutant) -> Result<Option<&str>, String> {
+        let number = mutant.number;
+        for test in (self.tests.iter()).filter(|test| test.reaches.contains(&number)) {
+            let mut run = command(&self.program, &test.name, number);
+            if mutant.dies_when_reached || !passes(&self.program, &mut run)? {
                 return Ok(Some(&test.name));
             }
         }

@@ -247,12 +247,7 @@ fn by_tests(cli: &Cli, program: &Path, begin: Instant) -> Result<Verdicts, Strin
     asked_for(cli, &mut mutants);
     let tests = Tests::watched(program, &folder_of_reach(cli)?)?;
     let found = judge_all(cli, &mutants, |mutant| {
-        let test = if mutant.dies_when_reached {
-            tests.first_reaching(mutant.number)
-        } else {
-            tests.first_failure(mutant.number)?
-        };
-        Ok(test.map(str::to_owned))
+        Ok(tests.first_failure(mutant)?.map(str::to_owned))
     })?;
     for (mutant, verdict) in mutants.iter().zip(found) {
         verdicts.killed.insert(mutant.number, verdict.is_some());
