@@ -61,12 +61,12 @@ def netlist(folder, top, first, count, seed, rooms):
     file.write_text("/* verilator tracing_off */\n" + file.read_text() + select)
     for line in run.stdout.splitlines():
         if line.startswith("mutant\t"):
-            _, number, kind, options, term = line.split("\t")
-            broken, place = in_words(kind, options)
-            if term:
-                broken = f"enable of a clock gate without {term}"
-            by = "reach" if term else "run"
-            yield "\t".join([number, top.unit, top.rust, by, broken, place])
+            _, number, kind, options = line.split("\t")
+            yield "\t".join([number, top.unit, top.rust, "run", *in_words(kind, options)])
+        elif line.startswith("enable\t"):
+            _, number, term, place = line.split("\t")
+            broken = f"enable of a clock gate without {term}"
+            yield "\t".join([number, top.unit, top.rust, "reach", broken, place])
 
 
 def main():

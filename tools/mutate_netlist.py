@@ -1,7 +1,8 @@
 """Writes the netlist of one top with mutations; tools/mutants.py runs it, once per top.
 
-A process of its own, because Yosys keeps its state in globals. Prints a line per mutation: its number, the type of the
-cell that it breaks, the options of Yosys' `mutate`, and of enables of clock gates the term that is missing.
+A process of its own, because Yosys keeps its state in globals. Prints a line per mutation: `mutant`, its number, the
+type of the cell that it breaks and the options of Yosys' `mutate`; or `enable`, its number, the term that the enable of
+a clock gate lacks, and the enable.
 
 Each mutation gets a mutant_watch, which says when a run of the original reaches it: when the mutated cell would give
 another value. A run that does not reach it is the same with it, and one that does has to be repeated with it. An enable
@@ -51,7 +52,8 @@ def key(signal):
 
 
 def unpack_stages():
-    """An array of pipeline stages, with constant indexes alone, is no memory: as registers it loses what nobody reads."""
+    """An array of pipeline stages, with constant indexes alone, is no memory: as registers it loses what nobody
+    reads."""
     memories = {}
     for cell in top.cells_.values():
         if kind(cell) in ("$memrd_v2", "$memwr_v2"):
@@ -194,28 +196,18 @@ def words_of(bit, driven):
 
 
 def without_terms(gate, driven):
-    """The enable of a clock gate, each time without one of its terms, and in words what is missing. For this the gate
-    gets an OR of its own over the terms. `gate.needs` is the number of the mutant without the only term that is 1, or 0."""
-    enable = port(gate.latch, "D")
-    terms = list({key(bit): bit for bit in operands(enable, driven)}.values())
-    places = [(gate.latch.name.str(), "D")]
-    enable = terms[0]
-    for term in terms[1:]:
-        cell = fresh()
-        enable = top.LogicOr(cell, enable, term)
-        places[0] = places[0] if len(places) > 1 else (cell.str(), "A")
-        places.append((cell.str(), "B"))
-    gate.latch.setPort(ident("D"), enable)
+    """The terms of a clock gate's enable, in words. `gate.needs` is the number of the mutant that lacks the only term
+    that is 1, or 0."""
+    terms = list({key(bit): bit for bit in operands(port(gate.latch, "D"), driven)}.values())
     gate.needs = ys.SigSpec(ys.Const(0, 16))
-    for number, (term, (cell, name)) in enumerate(zip(terms, places), gate.first):
+    for number, term in enumerate(terms, gate.first):
         others = ys.SigSpec(ys.Const(0, 1))
         for other in terms:
             if other is not term:
                 others.append(other)
         alone = top.And(fresh(), term, top.Not(fresh(), top.ReduceOr(fresh(), others)))
         gate.needs = top.Mux(fresh(), gate.needs, ys.SigSpec(ys.Const(number, 16)), alone)
-        mutation = f"mutate -mode const0 -module {module} -cell {cell} -port \\{name} -portbit 0 -src {gate.name}"
-        yield mutation, words_of(term, driven)
+        yield words_of(term, driven)
 
 
 created = 0
@@ -363,6 +355,13 @@ def name_of(cell):
     return port(cell, "Q").extract(0, 1).as_bit().wire.name.str()[1:]
 
 
+def take_terms(gate):
+    """Has a gate rest where its enable needs the term that the selected mutant lacks."""
+    select = ys.SigSpec(top.wire(ident("mutsel")))
+    lacks = top.And(fresh(), top.Eq(fresh(), select, gate.needs), top.ReduceOr(fresh(), select))
+    gate.latch.setPort(ident("D"), top.And(fresh(), port(gate.latch, "D"), top.Not(fresh(), lacks)))
+
+
 def add_watches(gate, first):
     """Adds a gate_watch for each register and memory behind a gate. `first` is the first mutant of an enable."""
     rests = top.Not(fresh(), port(gate.latch, "Q"))
@@ -387,17 +386,21 @@ clocks = {("\\clk_i", 0), *(gate.clock for gate in gates)}
 # Before cells are added that read, too.
 driven, resets = drivers(), behind_reset()
 watches = [reached(mutation, clocks, resets) for mutation in mutations]
-mutants = [(mutation, "") for mutation in mutations]
+terms = 0
 for gate in gates:
-    gate.first = int(first) + len(mutants)
-    mutants += without_terms(gate, driven)
-for number, (mutation, term) in enumerate(mutants, int(first)):
+    gate.first = first_enable + terms
+    gate.terms = list(without_terms(gate, driven))
+    terms += len(gate.terms)
+for number, mutation in enumerate(mutations, int(first)):
     command, options = mutation.split(maxsplit=1)
     words = options.split()
     cell = words[words.index("-cell") + 1]
-    print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}\t{term}")
+    print(f"mutant\t{number}\t{kind(top.cell(ident(cell)))}\t{options.strip()}")
     run(f"{command} -ctrl mutsel 16 {number} {options.strip()}")
 for gate in gates:
+    for number, term in enumerate(gate.terms, gate.first):
+        print(f"enable\t{number}\t{term}\t{gate.name}")
+    take_terms(gate)
     add_watches(gate, first_enable)
 for number, signal in enumerate(watches, int(first)):
     add_watch(number, signal)
