@@ -41,7 +41,8 @@ module receive_engine
     localparam int unsigned RegionBits  = $clog2(Regions),
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
     localparam int unsigned CountBits   = $clog2(8 * (Recvs + 1) + 9),      // as in payload_writer
-    localparam int unsigned AtomicBits  = $clog2(AtomicsOut + 1)
+    localparam int unsigned AtomicBits  = $clog2(AtomicsOut + 1),
+    localparam int unsigned RefusalBits = $clog2(2 * Qps + 1)
 ) (
     input logic clk_i,
     input logic rst_i,
@@ -208,7 +209,7 @@ module receive_engine
   logic [Qps-1:0] barred;
   logic [QpBits-1:0] refuse_qp, settled_qp;
   refusal_t refusal;
-  logic [4:0] refusals;  // that wait
+  logic [RefusalBits-1:0] refusals;  // that wait
 
   typedef struct packed {
     logic [QpBits-1:0] qp;
@@ -265,7 +266,7 @@ module receive_engine
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv] = recv_valid_i && room && recv_room;
-  assign may_take = room && asks_room && carried_ready && refusals < 5'd8;
+  assign may_take = room && asks_room && carried_ready;
   assign packet_wish = packet_valid_q && !packet.returned && may_take && !reacting;
   assign wish[FromPacket] = packet_wish;
   assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
@@ -586,8 +587,8 @@ module receive_engine
       .step_qp_o      (left_qp),
       .left_o         (left),
       .gone_o         (left_gone),
-      // There is room for what is on its way to its verdict, and to where it is told.
-      .hold_i         (refusals >= 5'd8 || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
+      // There is room for what is on its way to where it is told.
+      .hold_i         (4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
       .ask_valid_o,
       .ask_o,
       .verdict_valid_i,
@@ -724,8 +725,9 @@ module receive_engine
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Refusals: where the responder goes back to, carried beside the check of the region. Packets are taken while there
-  // is room for those that are on their way to their verdict: at most one per cycle, seven cycles long.
+  // Refusals: where the responder goes back to, carried beside the check of the region. There is room for all: REFUSE
+  // waits for room behind what is queued, so that nothing of that may wait for a REFUSE. A QP has two on their way at
+  // most.
 
   typedef struct packed {
     logic [QpBits-1:0] qp;
@@ -763,7 +765,7 @@ module receive_engine
 
   fifo #(
       .Width($bits(refused_t)),
-      .Depth(16)
+      .Depth(2 * Qps)
   ) u_refusals (
       .clk_i  (clk_responder),
       .rst_i,
@@ -778,8 +780,8 @@ module receive_engine
 
   assign refusing_o = refuses_q || refusals != '0;
 
-  // READ responses whose payload cannot be read come in between. Room stays for packets on their way to their verdict.
-  assign unread_ready_o  = unread_valid_i && !bars && refusals < 5'd6;
+  // READ responses whose payload cannot be read come in between.
+  assign unread_ready_o  = unread_valid_i && !bars;
   assign refused_valid_o = step_valid && step_kind == ResponderRefuse;
   assign refused_qp_o    = step_qp;
 

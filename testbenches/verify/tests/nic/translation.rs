@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::fixture::{MTU, SOURCE, Tested, post, signaled_write};
+use crate::standard::packet;
 use xoff_network::Endpoint;
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::Region;
@@ -11,6 +12,7 @@ use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
 use xoff_sim::wire::frame::ParsedFrame;
+use xoff_sim::wire::{Opcode, RethRepr};
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, REGIONS, all, qp};
 
 const PAGE: u64 = 4_096;
@@ -356,6 +358,72 @@ fn a_page_that_is_gone_ends_all_qps_that_need_it() {
     let (ended, _) = completed(&mut pair, QPS.into());
     assert_eq!(ended, [Status::RemoteAccess; QPS as usize]);
     assert!(pair.memory(1).is_empty());
+}
+
+/// More refusals than the NIC takes at once wait behind a miss, and what comes behind them leaves no room for one more
+/// event: everything is answered. Two QPs end there, so that their receive buffers are flushed.
+#[test]
+fn refusals_pile_up_behind_a_miss() {
+    const REFUSED: u16 = 14;
+    const OTHER: u16 = REFUSED + 1;
+    const ENDED: [u16; 2] = [OTHER + 1, OTHER + 2];
+    const RECVS: usize = 16;
+    for empty in 40..60 {
+        let qps: Vec<_> = (0..OTHER + 3).collect();
+        let mut pair = Tested::of(&PairConfig {
+            qps: &qps,
+            read_delay: PERIOD * 4 * DELAY,
+            translation: [None, Some(config(512, StallScope::Behind))],
+            ..PairConfig::default()
+        });
+        let key = pair.key[1];
+        for qp in ENDED {
+            for id in 0..RECVS as u64 {
+                let recv = Recv {
+                    length: 4,
+                    local_va: REGION,
+                    local_key: key,
+                    id,
+                };
+                pair.post_recv(1, qp, recv);
+            }
+        }
+        let psn = |index| qp(0, index).requester_psn;
+        let write = |index, psn, page: u64, length: u32| {
+            packet(0, index, psn, |roce| {
+                roce.ext.reth = Some(RethRepr {
+                    va: REGION + page * PAGE,
+                    rkey: key,
+                    dma_len: length,
+                });
+                roce.payload = vec![1; length as usize];
+            })
+        };
+        // Longer than its receive buffer.
+        let send = |index| {
+            packet(0, index, psn(index), |roce| {
+                roce.bth.opcode = Opcode::RC_SEND_ONLY;
+                roce.payload = vec![1; 8];
+            })
+        };
+        (0..500).for_each(|_| pair.step(&mut all));
+        let gone = pair.update(1, |host| {
+            (host.driver_mut()).free_pages(REGIONS[0].0, REGION + PAGE, 1)
+        });
+        assert!(gone);
+        let mut frames = vec![write(0, psn(0), 0, 8)];
+        frames.extend((1..=REFUSED).map(|qp| write(qp, psn(qp), 1, 8)));
+        frames.extend((0..empty).map(|i| write(OTHER, psn(OTHER).advance(0xFF_FF00 + i), 0, 0)));
+        frames.extend(ENDED.map(send));
+        pair.receive_back_to_back(1, frames);
+        let naks = |pair: &Tested| {
+            let syndromes = (pair.frames.iter()).filter_map(|(_, _, frame)| frame.ext?.aeth);
+            syndromes.filter(|aeth| aeth.syndrome.0 == 0x62).count()
+        };
+        pair.run(20_000, &mut all, |pair| {
+            naks(pair) == usize::from(REFUSED) && pair.completions[1].len() == ENDED.len() * RECVS
+        });
+    }
 }
 
 /// While an entry is read the NIC is not idle: it has work to do when it comes.
