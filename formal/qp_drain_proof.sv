@@ -3,7 +3,7 @@
 // two of them.
 //
 // An arbitrary element of the QP is followed, in an arbitrary one of the queues for headers and answers, and behind it
-// to the queue of completions or, as an atomic, to the host. A completion of the QP may also come from elsewhere
+// in an arbitrary ring of steps, to the queue of completions or, as an atomic, to the host. A completion of the QP may also come from elsewhere
 // before the discard, and wait for READ data first. The queues here are models: words in front of the element, and
 // words in all. What they assume is what the rest of the NIC guarantees:
 // - What was judged when the discard begins is in its queue at most `Stages` cycles later; so is the step of a header
@@ -24,6 +24,9 @@ module qp_drain_proof
     input logic                    answer_pop_i,
     input logic                    push_i,        // a word comes to the queue that is followed
     input logic                    pop_i,
+    input logic [        2:0]      ring_i,
+    input logic [Buffers-1:0][1:0] steps_i,       // of the rings without the element
+    input logic [Buffers-1:0]      step_pops_i,
     input logic                    step_push_i,
     input logic                    step_pop_i,
     input logic                    atomic_i,      // the step is an atomic's: the element goes to the host
@@ -50,9 +53,11 @@ module qp_drain_proof
 
   logic started_q = 1'b0;
   logic [3:0] queue_q;
+  logic [2:0] ring_q;
   always_ff @(posedge clk_i) begin
     started_q <= 1'b1;
     if (!started_q) queue_q <= (queue_i < Answers) ? queue_i : Answers;
+    if (!started_q) ring_q <= ring_i;
   end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -60,8 +65,8 @@ module qp_drain_proof
 
   logic busy, write, discard, drained, kind, requester, responder, rp, np;
   logic unused_qp, unused_idle;
-  logic [Buffers-1:0][1:0] headers;
-  logic [Buffers-1:0] header_pop;
+  logic [Buffers-1:0][1:0] headers, steps_in;
+  logic [Buffers-1:0] header_pop, steps_pop;
   logic [1:0] answers, count_q, step_count_q, atomic_count_q, wait_count_q;
   logic answer_pop, pop, step_pop, atomic_pop, wait_pop, told_pop, refusal_q, slot_q;
   logic [1:0] told_count_q;
@@ -117,8 +122,8 @@ module qp_drain_proof
       .header_pop_i(header_pop),
       .answers_i   (answers),
       .answer_pop_i(answer_pop),
-      .steps_i     (step_count_q),
-      .step_pop_i  (step_pop),
+      .steps_i     (steps_in),
+      .step_pop_i  (steps_pop),
       .atomics_i   (atomic_count_q),
       .atomic_pop_i(atomic_pop),
       .refusing_i  (refusing_i || refusal_q),
@@ -136,6 +141,10 @@ module qp_drain_proof
     header_pop = header_pop_i;
     answers    = answers_i;
     answer_pop = answer_pop_i;
+    steps_in   = steps_i;
+    steps_pop  = step_pops_i;
+    steps_in[ring_q]  = step_count_q;
+    steps_pop[ring_q] = step_pop;
     if (queue_q == Answers) begin
       answers    = count_q;
       answer_pop = pop;
@@ -244,9 +253,14 @@ module qp_drain_proof
   logic [1:0] queue_left;
   logic [Buffers:0] all_started, all_passed;
   logic [Buffers:0][1:0] all_left;
+  logic [Buffers-1:0] rings_started, rings_passed;
+  logic [Buffers-1:0][1:0] rings_left;
   for (genvar b = 0; b < Buffers; b++) begin : gen_headers
-    assign all_started[b] = u_drain.gen_headers[b].u_headers.started_q;
-    assign all_left[b]    = u_drain.gen_headers[b].u_headers.left_q;
+    assign all_started[b] = u_drain.u_headers.started_q;
+    assign all_left[b]    = u_drain.u_headers.left_q[b];
+    assign rings_started[b] = u_drain.u_steps.started_q;
+    assign rings_left[b]    = u_drain.u_steps.left_q[b];
+    assign rings_passed[b]  = rings_started[b] && rings_left[b] == '0;
   end
   assign all_started[Buffers] = u_drain.u_answers.started_q;
   assign all_left[Buffers]    = u_drain.u_answers.left_q;
@@ -270,12 +284,12 @@ module qp_drain_proof
       a_discards : assert (!discard || u_commands.closed);
       a_begins : assert (all_started == '0 || u_drain.first_q == 4'd15);
       a_passes : assert (u_drain.second_q == '0 || all_passed == '1);
-      a_steps_begin : assert (!u_drain.u_steps.started_q || u_drain.second_q == 4'd15);
+      a_steps_begin : assert (rings_started == '0 || u_drain.second_q == 4'd15);
       a_queued : assert (where_q != Queued || !queue_started || front_q < queue_left);
       a_taken : assert (where_q != Taken || (taken_q <= Stages && 5'(u_drain.second_q) < taken_q));
-      a_stepped : assert (where_q != Stepped || !u_drain.u_steps.started_q || step_front_q < u_drain.u_steps.left_q);
+      a_stepped : assert (where_q != Stepped || !rings_started[ring_q] || step_front_q < rings_left[ring_q]);
       a_atomics_begin :
-      assert (!u_drain.u_atomics.started_q || (u_drain.u_steps.started_q && u_drain.u_steps.left_q == '0));
+      assert (!u_drain.u_atomics.started_q || rings_passed == '1);
       a_performed :
       assert (where_q != Host || !u_drain.u_atomics.started_q || atomic_front_q < u_drain.u_atomics.left_q);
       a_written :

@@ -175,8 +175,10 @@ module nic
   reaction_t reaction;
   landing_t landing;
   logic [AnswerBits-1:0] answers;
-  logic [StepBits-1:0] steps;
-  logic answer_pop, step_pop, refusing, atomic_pop;
+  logic [Buffers-1:0][StepBits-1:0] steps;
+  logic [Buffers-1:0] step_pop;
+  logic answer_pop, refusing, atomic_pop;
+  buffer_t landing_part, landed_part, checked_part;
   logic [AtomicBits-1:0] atomics;
   place_t atomic_place;
   atomic_t atomic;
@@ -269,8 +271,11 @@ module nic
       .refusing_i          (refusing),
       .holds_i             (holds),
       .landing_i           (landing_valid),
+      .landing_part_i      (landing_part),
       .landed_i            (landed),
+      .landed_part_i       (landed_part),
       .checked_i           (checked),
+      .checked_part_i      (checked_part),
       .unwritten_i         (unwritten),
       .unwritten_qp_i      (unwritten_qp),
       .send_failed_i       (send_failed),
@@ -306,8 +311,9 @@ module nic
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Translation
 
-  logic [1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready;
-  place_t [1:0] ask;
+  logic [Askers-1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready;
+  logic receive_ask_room;
+  place_t receive_ask, transmit_ask;
   logic [Counters-1:0] translation_event;
   logic translation_idle;
 
@@ -329,7 +335,9 @@ module nic
       .entry_come_i,
       .entry_there_i,
       .ask_valid_i    (ask_valid),
-      .ask_i          (ask),
+      .receive_ask_i  (receive_ask),
+      .transmit_ask_i (transmit_ask),
+      .receive_room_o (receive_ask_room),
       .verdict_valid_o(verdict_valid),
       .verdict_waits_o(verdict_waits),
       .verdict_gone_o (verdict_gone),
@@ -397,12 +405,13 @@ module nic
       .region_i          (region),
       .invalidate_o      (invalidate),
       .invalidate_index_o(invalidate_index),
-      .ask_valid_o       (ask_valid[AskReceive]),
-      .ask_o             (ask[AskReceive]),
-      .verdict_valid_i   (verdict_valid[AskReceive]),
-      .verdict_waits_i   (verdict_waits[AskReceive]),
-      .verdict_gone_i    (verdict_gone[AskReceive]),
-      .verdict_ready_o   (verdict_ready[AskReceive]),
+      .ask_valid_o       (ask_valid[Buffers-1:0]),
+      .ask_o             (receive_ask),
+      .ask_room_i        (receive_ask_room),
+      .verdict_valid_i   (verdict_valid[Buffers-1:0]),
+      .verdict_waits_i   (verdict_waits[Buffers-1:0]),
+      .verdict_gone_i    (verdict_gone[Buffers-1:0]),
+      .verdict_ready_o   (verdict_ready[Buffers-1:0]),
       .fail_valid_i      (fail_receive_valid),
       .fail_qp_i         (fail_receive_qp),
       .fail_ready_o      (fail_receive_ready),
@@ -442,7 +451,9 @@ module nic
       .landing_qp_i      (landing_qp),
       .landing_i         (landing),
       .landed_o          (landed),
+      .landed_part_o     (landed_part),
       .checked_o         (checked),
+      .checked_part_o    (checked_part),
       .unwritten_o       (unwritten),
       .unwritten_qp_o    (unwritten_qp),
       .answer_o          (answer_head),
@@ -622,7 +633,7 @@ module nic
       .reads_pass_o       (reads_pass),
       .translating_i      (settings.translation_on),
       .ask_valid_o        (ask_valid[AskTransmit]),
-      .ask_o              (ask[AskTransmit]),
+      .ask_o              (transmit_ask),
       .verdict_valid_i    (verdict_valid[AskTransmit]),
       .verdict_waits_i    (verdict_waits[AskTransmit]),
       .verdict_gone_i     (verdict_gone[AskTransmit]),
@@ -664,6 +675,7 @@ module nic
       .landing_valid_o    (landing_valid),
       .landing_qp_o       (landing_qp),
       .landing_o          (landing),
+      .landing_part_o     (landing_part),
       .completion_valid_o (send_completion_valid),
       .completion_silent_o(send_completion_silent),
       .completion_qp_o    (send_completion_qp),

@@ -95,19 +95,22 @@ module nic_control
     input logic [   Buffers-1:0]                 header_pop_i,
     input logic [AnswerBits-1:0]                 answers_i,
     input logic                                  answer_pop_i,
-    input logic [  StepBits-1:0]                 steps_i,
-    input logic                                  step_pop_i,
+    input logic [   Buffers-1:0][  StepBits-1:0] steps_i,
+    input logic [   Buffers-1:0]                 step_pop_i,
     input logic [AtomicBits-1:0]                 atomics_i,
     input logic                                  atomic_pop_i,
     input logic                                  refusing_i,
     input logic [       Qps-1:0]                 holds_i,       // QPs with a transmit slot
 
     // READ data of peers, as in send_completions
-    input logic              landing_i,      // the requester has taken some
-    input logic              landed_i,
-    input logic              checked_i,
-    input logic              unwritten_i,
-    input logic [QpBits-1:0] unwritten_qp_i,
+    input logic                 landing_i,       // the requester has taken some
+    input buffer_t              landing_part_i,
+    input logic                 landed_i,
+    input buffer_t              landed_part_i,
+    input logic                 checked_i,
+    input buffer_t              checked_part_i,
+    input logic                 unwritten_i,
+    input logic    [QpBits-1:0] unwritten_qp_i,
 
     // Failures: of one half, to the other
     input  logic              send_failed_i,
@@ -225,6 +228,7 @@ module nic_control
   end
 
   drain #(
+      .Count    (Buffers),
       .CountBits(StepBits)
   ) u_region_drain (
       .clk_i   (clk_control),
@@ -315,8 +319,11 @@ module nic_control
       .clk_i       (clk_control),
       .rst_i,
       .taken_i     (landing_i),
+      .taken_part_i(landing_part_i),
       .landed_i,
+      .landed_part_i,
       .checked_i,
+      .checked_part_i,
       .unwritten_i,
       .unwritten_qp_i,
       .forget_i    (forget_o),

@@ -63,12 +63,13 @@ module nic_receive
     output logic [RegionBits-1:0] invalidate_index_o,
 
     // Translation, as in resolve_queue
-    output logic   ask_valid_o,
-    output place_t ask_o,
-    input  logic   verdict_valid_i,
-    input  logic   verdict_waits_i,
-    input  logic   verdict_gone_i,
-    output logic   verdict_ready_o,
+    output logic   [Buffers-1:0] ask_valid_o,
+    output place_t               ask_o,
+    input  logic                 ask_room_i,
+    input  logic   [Buffers-1:0] verdict_valid_i,
+    input  logic   [Buffers-1:0] verdict_waits_i,
+    input  logic   [Buffers-1:0] verdict_gone_i,
+    output logic   [Buffers-1:0] verdict_ready_o,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -83,8 +84,8 @@ module nic_receive
     output logic [   Buffers-1:0]                 header_pop_o,
     output logic [AnswerBits-1:0]                 answers_o,
     output logic                                  answer_pop_o,
-    output logic [  StepBits-1:0]                 steps_o,
-    output logic                                  step_pop_o,
+    output logic [   Buffers-1:0][  StepBits-1:0] steps_o,
+    output logic [   Buffers-1:0]                 step_pop_o,
     output logic                                  refusing_o,
     output logic [AtomicBits-1:0]                 atomics_o,
     output logic                                  atomic_pop_o,
@@ -121,7 +122,9 @@ module nic_receive
     input  logic      [QpBits-1:0] landing_qp_i,
     input  landing_t               landing_i,
     output logic                   landed_o,
+    output buffer_t                landed_part_o,
     output logic                   checked_o,
+    output buffer_t                checked_part_o,
     output logic                   unwritten_o,
     output logic      [QpBits-1:0] unwritten_qp_o,
 
@@ -466,6 +469,7 @@ module nic_receive
   end
 
   assign progress_o = release_valid;
+  assign landed_part_o = release_part;
 
   // Requests that pile up: what is on its way between buffer and responder is less.
   localparam int unsigned BacklogMin = 8;
@@ -521,8 +525,11 @@ module nic_receive
       .pd_qp_i        (command_qp_i),
       .pd_i,
       .translating_i  (settings_i.translation_on),
+      .parts_i        (settings_i.translation_on && settings_i.translation_parts),
+      .buffer_of_i    (buffer_of),
       .ask_valid_o,
       .ask_o,
+      .ask_room_i,
       .verdict_valid_i,
       .verdict_waits_i,
       .verdict_gone_i,
@@ -548,6 +555,7 @@ module nic_receive
       .landing_i,
       .landed_o,
       .checked_o,
+      .checked_part_o,
       .unwritten_o,
       .unwritten_qp_o,
       .backlog_i      (backlog_q),

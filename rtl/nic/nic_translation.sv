@@ -27,12 +27,14 @@ module nic_translation
     input  logic                           entry_there_i,
 
     // By asker
-    input  logic   [1:0] ask_valid_i,
-    input  place_t [1:0] ask_i,
-    output logic   [1:0] verdict_valid_o,
-    output logic   [1:0] verdict_waits_o,
-    output logic   [1:0] verdict_gone_o,
-    input  logic   [1:0] verdict_ready_i,
+    input  logic   [Askers-1:0] ask_valid_i,
+    input  place_t              receive_ask_i,
+    input  place_t              transmit_ask_i,
+    output logic                receive_room_o,
+    output logic   [Askers-1:0] verdict_valid_o,
+    output logic   [Askers-1:0] verdict_waits_o,
+    output logic   [Askers-1:0] verdict_gone_o,
+    input  logic   [Askers-1:0] verdict_ready_i,
 
     output logic [Counters-1:0] event_o,
     output logic                idle_o
@@ -55,7 +57,9 @@ module nic_translation
       .table_i,
       .busy_o,
       .ask_valid_i,
-      .ask_i,
+      .receive_ask_i,
+      .transmit_ask_i,
+      .receive_room_o,
       .verdict_valid_o,
       .waits_o   (verdict_waits_o),
       .gone_o    (verdict_gone_o),

@@ -106,6 +106,7 @@ module nic_transmit
     output logic                   landing_valid_o,
     output logic      [QpBits-1:0] landing_qp_o,
     output landing_t               landing_o,
+    output buffer_t                landing_part_o,    // of the receive buffer that it came from
 
     output logic                     completion_valid_o,
     output logic                     completion_silent_o,
@@ -375,15 +376,23 @@ module nic_transmit
 
   // A step shows three cycles after its event was taken.
   logic [2:0] reacts_q;
+  buffer_t [2:0] reacts_part_q;
 
   always_ff @(posedge clk_requester) begin
     if (rst_i) reacts_q <= '0;
     else reacts_q <= {reacts_q[1:0], reaction_ready_o};
   end
 
+  always_ff @(posedge clk_requester) begin
+    if (reaction_ready_o) reacts_part_q[0] <= reaction_i.part;
+    if (reacts_q[0]) reacts_part_q[1] <= reacts_part_q[0];
+    if (reacts_q[1]) reacts_part_q[2] <= reacts_part_q[1];
+  end
+
   assign landing_valid_o = reacts_q[2];
   assign landing_qp_o    = step_qp;
   assign landing_o       = '{write: place_valid, place: place};
+  assign landing_part_o  = reacts_part_q[2];
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Grants

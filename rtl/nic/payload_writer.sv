@@ -2,8 +2,9 @@
 // in the receive buffer, issues completions.
 //
 // - `step_valid_i` has no back-pressure. `room_o` = 1 guarantees room for all steps that four events may still cause
-//   (each may end its QP and flush a ring of `Recvs` buffers). The owner takes a packet or a receive buffer only
-//   while it is 1.
+//   (each may end its QP and flush a ring of `Recvs` buffers), here, or where steps wait in rings before they come here
+//   (`translating_i`). The owner takes a packet or a receive buffer only while it is 1, and none of a part of the
+//   receive buffer whose ring is not short (`short_o`): what waits in one ring leaves room for the others.
 // - A write is checked here for the last time before it leaves, two cycles after its step. If its region does not hold
 //   it, nothing is written, `refused_o` pulses, and the QP is barred until `unbar_i`: nothing of it is written, and no
 //   message of it completes with success. If the write belongs to a receive buffer, the next completion of the QP, that
@@ -18,7 +19,8 @@
 // - READs and atomics that were accepted pass through the same queue: `settled_valid_o` says that all writes in front
 //   of one were taken. The memory of a READ response is checked as a write is, and goes no further (`responds_…`).
 // - An entry without payload takes one cycle.
-// - With `translating_i` steps are counted from `queued_i` on, and each of them has an entry, so that they leave in order.
+// - With `translating_i` steps are counted by ring, from `queued_i` on, and each of them has an entry, so that those of a
+//   ring leave in order. The owner lets none come while `full_o` is 1.
 //
 //     cycle 0   step; the region table is asked
 //     cycle 2   its answer: a job for the reader, an entry for the head queue
@@ -39,7 +41,7 @@ module payload_writer
     localparam int unsigned AddressBits = $clog2(BufferBytes / DataBytes),
     localparam int unsigned Reserve     = 4 * (Recvs + 1) + 4,
     localparam int unsigned Depth       = 2 * Reserve,
-    localparam int unsigned CountBits   = $clog2(Depth + 1)
+    localparam int unsigned CountBits   = $clog2(Depth + 1)                 // also of what waits in a ring
 ) (
     input logic clk_i,        // steps; rises when `moves_o` is 1
     input logic clk_beats_i,  // payload; rises when `beats_move_o` is 1
@@ -61,23 +63,30 @@ module payload_writer
     input logic forget_i,  // the QP was closed, and nothing of it is left: clears its bits
     input logic [QpBits-1:0] forget_qp_i,
 
-    input  logic                      step_valid_i,
-    input  logic      [   QpBits-1:0] step_qp_i,
-    input  work_off_t                 step_i,
-    input  logic                      step_gone_i,    // memory of its payload is gone
-    input  logic                      translating_i,  // steps come out of a queue, and those without work, too
-    input  logic                      queued_i,       // a step goes into that queue
-    output logic                      room_o,
-    output logic                      pass_o,         // the oldest step leaves
-    output logic      [CountBits-1:0] count_o,        // number of steps that are queued
-    output logic                      refused_o,      // a packet is not written
-    output logic                      bars_o,         // and bars its QP: the step two cycles ago
-    output logic                      bars_remote_o,  // because of a key of the peer
-    output logic      [      Qps-1:0] barred_o,
-    output logic                      landed_o,
-    output logic                      checked_o,      // two cycles after the step of what was returned
-    output logic                      unwritten_o,
-    output logic      [   QpBits-1:0] unwritten_qp_o,
+    input logic step_valid_i,
+    input logic [QpBits-1:0] step_qp_i,
+    input work_off_t step_i,
+    input logic step_gone_i,  // memory of its payload is gone
+    input logic translating_i,  // steps come out of rings, and those without work, too
+    input logic parts_i,  // and of several
+    input buffer_t step_ring_i,
+    input logic queued_i,  // a step goes into a ring
+    input buffer_t queued_ring_i,
+    output logic room_o,
+    output logic full_o,
+    output logic [Buffers-1:0] short_o,
+    // Steps that are queued, by ring; all in ring 0 without `translating_i`
+    output logic [Buffers-1:0] pass_o,  // the oldest one leaves
+    output logic [Buffers-1:0][CountBits-1:0] count_o,
+    output logic refused_o,  // a packet is not written
+    output logic bars_o,  // and bars its QP: the step two cycles ago
+    output logic bars_remote_o,  // because of a key of the peer
+    output logic [Qps-1:0] barred_o,
+    output logic landed_o,
+    output logic checked_o,  // two cycles after the step of what was returned
+    output buffer_t checked_part_o,
+    output logic unwritten_o,
+    output logic [QpBits-1:0] unwritten_qp_o,
 
     input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
     input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
@@ -164,6 +173,7 @@ module payload_writer
   );
 
   logic [1:0] asked_q, gone_q;
+  buffer_t [1:0] ring_q;
   logic [1:0][QpBits-1:0] qp_q;
   work_off_t [1:0] step_q;
 
@@ -173,8 +183,8 @@ module payload_writer
   end
 
   always_ff @(posedge clk_i) begin
-    if (step_valid_i) {qp_q[0], step_q[0], gone_q[0]} <= {step_qp_i, step_i, step_gone_i};
-    if (asked_q[0]) {qp_q[1], step_q[1], gone_q[1]} <= {qp_q[0], step_q[0], gone_q[0]};
+    if (step_valid_i) {qp_q[0], ring_q[0], step_q[0], gone_q[0]} <= {step_qp_i, step_ring_i, step_i, step_gone_i};
+    if (asked_q[0]) {qp_q[1], ring_q[1], step_q[1], gone_q[1]} <= {qp_q[0], ring_q[0], step_q[0], gone_q[0]};
   end
 
   // The answer of the region table makes a job and a head. A QP whose receive buffer could not be written remembers
@@ -203,6 +213,7 @@ module payload_writer
   assign refused = asked_q[1] && (step_q[1].write || step_q[1].atomic || step_q[1].responds || invalidates) && !held;
   assign bars_o = refused && !barred && !returned;
   assign checked_o = asked_q[1] && returned;
+  assign checked_part_o = step_q[1].part;
   assign unwritten_o = refused && !barred && returned;
   assign unwritten_qp_o = qp_q[1];
   assign bars_remote_o = step_q[1].place.remote || writable;
@@ -265,6 +276,7 @@ module payload_writer
   beats_t job_beats;
   logic [6:0] job_bytes, last_bytes;
   logic [QpBits-1:0] head_qp;
+  buffer_t head_ring;
   work_off_t head;
   logic [CountBits-1:0] heads, unused_jobs;
 
@@ -287,30 +299,56 @@ module payload_writer
   );
 
   fifo #(
-      .Width(QpBits + $bits(work_off_t)),
+      .Width(QpBits + $bits(buffer_t) + $bits(work_off_t)),
       .Depth(Depth)
   ) u_heads (
       .clk_i,
       .rst_i,
       .valid_i(push_head),
       .ready_o(head_room),
-      .data_i ({qp_q[1], head_in}),
+      .data_i ({qp_q[1], ring_q[1], head_in}),
       .valid_o(head_valid),
       .ready_i(head_ready),
-      .data_o ({head_qp, head}),
+      .data_o ({head_qp, head_ring, head}),
       .count_o(heads)
   );
 
-  logic [CountBits-1:0] queued_q;
+  // One of several rings has room for RingMost steps and what four events may still cause. What packets leave of it is
+  // for steps that no part is asked for.
+  localparam int unsigned RingMost = 40;
+  localparam int unsigned RingShort = 24;
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) queued_q <= '0;
-    else if (translating_i) queued_q <= queued_q + CountBits'(queued_i) - CountBits'(pass_o);
+  logic pass;
+  logic [Buffers-1:0][CountBits-1:0] queued_q;
+
+  assign pass   = head_valid && head_ready;
+  assign full_o = 32'(heads) >= Depth - 8;
+
+  for (genvar r = 0; r < Buffers; r++) begin : gen_ring
+    logic comes;
+    assign comes = queued_i && queued_ring_i == buffer_t'(r);
+    assign pass_o[r] = pass && head_ring == buffer_t'(r);
+    assign short_o[r] = 32'(queued_q[r]) < RingShort;
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) queued_q[r] <= '0;
+      else if (translating_i) queued_q[r] <= queued_q[r] + CountBits'(comes) - CountBits'(pass_o[r]);
+    end
   end
 
-  assign count_o = translating_i ? queued_q : heads;
-  assign room_o  = 32'(count_o) < Depth - Reserve;
-  assign pass_o  = head_valid && head_ready;
+  always_comb begin
+    count_o = queued_q;
+    room_o  = 1'b1;
+    if (parts_i) begin
+      for (int unsigned r = 0; r < Buffers; r++) if (32'(queued_q[r]) >= RingMost) room_o = 1'b0;
+    end else if (translating_i) begin
+      room_o = 32'(queued_q[0]) < Depth - Reserve;
+    end else begin
+      count_o    = '0;
+      count_o[0] = heads;
+      room_o     = 32'(heads) < Depth - Reserve;
+    end
+  end
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 
@@ -367,7 +405,7 @@ module payload_writer
 
   // What the head settles is told from its second cycle on.
   logic settles;
-  assign settles = head_valid && head.reads && (!head.atomic || atomic_taken_q) && !pass_o;
+  assign settles = head_valid && head.reads && (!head.atomic || atomic_taken_q) && !pass;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) settled_valid_o <= 1'b0;
@@ -389,10 +427,10 @@ module payload_writer
       atomic_taken_q <= 1'b0;
       offset_q <= '0;
     end else begin
-      atomic_taken_q <= atomic_valid_o ? atomic_ready_i : atomic_taken_q && !pass_o;
+      atomic_taken_q <= atomic_valid_o ? atomic_ready_i : atomic_taken_q && !pass;
       if (last_beat) offset_q <= '0;
       else if (write_valid_o && write_ready_i) offset_q <= offset_q + 64'(DataBytes);
-      if (pass_o) written_q <= 1'b0;
+      if (pass) written_q <= 1'b0;
       else if (last_beat) written_q <= 1'b1;
     end
   end
@@ -402,11 +440,11 @@ module payload_writer
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {release_o, landed_o} <= '0;
-    else {release_o, landed_o} <= {pass_o && head.packet, pass_o && head.returned};
+    else {release_o, landed_o} <= {pass && head.packet, pass && head.returned};
   end
 
   always_ff @(posedge clk_i) begin
-    if (pass_o) begin
+    if (pass) begin
       release_class_o <= head.class_of;
       release_part_o  <= head.part;
       release_bytes_o <= head.frame_bytes;
@@ -419,7 +457,7 @@ module payload_writer
 
   // The queues offer a word in the second cycle after it came or the one before it left.
   logic queues_q, queues;
-  assign queues = asked_q[1] || pass_o || (job_valid && job_ready);
+  assign queues = asked_q[1] || pass || (job_valid && job_ready);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) queues_q <= 1'b0;

@@ -35,8 +35,8 @@ module qp_drain
     input logic [       Buffers-1:0]                 header_pop_i,
     input logic [    AnswerBits-1:0]                 answers_i,
     input logic                                      answer_pop_i,
-    input logic [      StepBits-1:0]                 steps_i,
-    input logic                                      step_pop_i,
+    input logic [       Buffers-1:0][  StepBits-1:0] steps_i,          // of each ring
+    input logic [       Buffers-1:0]                 step_pop_i,
     input logic [    AtomicBits-1:0]                 atomics_i,        // at the host
     input logic                                      atomic_pop_i,
     input logic                                      refusing_i,       // a REFUSE waits, perhaps the QP's
@@ -56,10 +56,9 @@ module qp_drain
 
   logic [3:0] first_q, second_q;
   logic restart;  // no discard: the phases of the last one are over
-  logic answers, steps, atomics;
-  logic [Buffers-1:0] headers, headers_idle;
+  logic headers, answers, steps, atomics;
   logic sends;
-  logic answers_idle, steps_idle, atomics_idle, sends_idle, completions_idle;
+  logic headers_idle, answers_idle, steps_idle, atomics_idle, sends_idle, completions_idle;
   logic written_q;  // all phases but the last are over
 
   assign restart = rst_i || !discard_i;
@@ -69,19 +68,18 @@ module qp_drain
     else if (first_q != Settle) first_q <= first_q + 1'b1;
   end
 
-  for (genvar b = 0; b < Buffers; b++) begin : gen_headers
-    drain #(
-        .CountBits(HeaderBits)
-    ) u_headers (
-        .clk_i,
-        .rst_i   (restart),
-        .start_i (first_q == Settle),
-        .count_i (headers_i[b]),
-        .pop_i   (header_pop_i[b]),
-        .passed_o(headers[b]),
-        .idle_o  (headers_idle[b])
-    );
-  end
+  drain #(
+      .Count    (Buffers),
+      .CountBits(HeaderBits)
+  ) u_headers (
+      .clk_i,
+      .rst_i   (restart),
+      .start_i (first_q == Settle),
+      .count_i (headers_i),
+      .pop_i   (header_pop_i),
+      .passed_o(headers),
+      .idle_o  (headers_idle)
+  );
 
   drain #(
       .CountBits(AnswerBits)
@@ -96,11 +94,12 @@ module qp_drain
   );
 
   always_ff @(posedge clk_i) begin
-    if (restart || headers != '1 || !answers) second_q <= '0;
+    if (restart || !headers || !answers) second_q <= '0;
     else if (second_q != Settle) second_q <= second_q + 1'b1;
   end
 
   drain #(
+      .Count    (Buffers),
       .CountBits(StepBits)
   ) u_steps (
       .clk_i,
@@ -153,7 +152,7 @@ module qp_drain
       .idle_o  (completions_idle)
   );
 
-  assign idle_o = !discard_i && first_q == '0 && second_q == '0 && headers_idle == '1 && answers_idle && steps_idle &&
+  assign idle_o = !discard_i && first_q == '0 && second_q == '0 && headers_idle && answers_idle && steps_idle &&
       atomics_idle && !written_q && sends_idle && completions_idle;
 
 endmodule

@@ -18,7 +18,8 @@
 // - An atomic goes to the host when all writes in front of it were taken, and what it found comes back as an event of
 //   its QP. At most `AtomicsOut` are at the host.
 // - Where addresses are translated (`translating_i`), what the steps leave, work, answers and what is told about READs,
-//   waits in order until the memory of all that is in front of it is there.
+//   waits in order until the memory of all that is in front of it is there. With `parts_i` each part of the receive
+//   buffer has an order of its own, and what waits in one does not stop the others.
 // - One READ response is under way at a time, from `read_valid_i` until `reply_o` says what became of it; none is begun
 //   while a refusal of its QP waits for its step. Its memory is checked as that of a write is, and a refusal is told in
 //   the same way. No ACK or NAK of a QP is granted while one of its responses is to be sent, here or behind
@@ -58,11 +59,12 @@ module receive_engine
     output logic               [QpBits-1:0] step_qp_o,
     output responder_context_t              step_context_o,
 
-    input  logic                 discard_i,  // discard what waits of a closed QP
-    input  logic                 forget_i,   // nothing of it is left
-    output logic                 pass_o,     // the oldest queued step leaves
-    output logic [CountBits-1:0] count_o,
-    output logic                 refusing_o, // a REFUSE waits
+    input  logic                              discard_i,   // discard what waits of a closed QP
+    input  logic                              forget_i,    // nothing of it is left
+    output logic                              refusing_o,  // a REFUSE waits
+    // Steps that are queued, by ring
+    output logic [Buffers-1:0]                pass_o,      // the oldest one leaves
+    output logic [Buffers-1:0][CountBits-1:0] count_o,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -79,14 +81,17 @@ module receive_engine
     output logic                     invalidate_o,       // a peer invalidates a region
     output logic    [RegionBits-1:0] invalidate_index_o,
 
-    // Translation, as in resolve_queue
-    input  logic   translating_i,
-    output logic   ask_valid_o,
-    output place_t ask_o,
-    input  logic   verdict_valid_i,
-    input  logic   verdict_waits_i,
-    input  logic   verdict_gone_i,
-    output logic   verdict_ready_o,
+    // Translation, as in resolve_rings
+    input  logic                  translating_i,
+    input  logic                  parts_i,
+    input  buffer_t [        7:0] buffer_of_i,      // by class, as in receive_buffer
+    output logic    [Buffers-1:0] ask_valid_o,
+    output place_t                ask_o,
+    input  logic                  ask_room_i,       // few asks wait for the translator
+    input  logic    [Buffers-1:0] verdict_valid_i,
+    input  logic    [Buffers-1:0] verdict_waits_i,
+    input  logic    [Buffers-1:0] verdict_gone_i,
+    output logic    [Buffers-1:0] verdict_ready_o,
 
     input  logic               recv_valid_i,
     input  logic  [QpBits-1:0] recv_qp_i,
@@ -111,6 +116,7 @@ module receive_engine
     input  landing_t               landing_i,
     output logic                   landed_o,          // one is carried out
     output logic                   checked_o,
+    output buffer_t                checked_part_o,
     output logic                   unwritten_o,       // the first one of a QP that cannot be
     output logic      [QpBits-1:0] unwritten_qp_o,
 
@@ -201,7 +207,7 @@ module receive_engine
 
   logic [8:0] wish, grant;
   logic [3:0] from;
-  logic event_valid, event_ready, room, asks_room, recv_room, carried_ready;
+  logic event_valid, event_ready, room, rings_room, asks_room, recv_room, carried_ready, ring_waits;
   logic [3:0] kind;
   logic [QpBits-1:0] qp, grant_qp;
   logic grant_valid, may_take, packet_wish, refuse_valid;
@@ -221,13 +227,13 @@ module receive_engine
   logic [QpBits-1:0] atomic_qp;
   logic [63:0] original;
 
-  // The parts of the receive buffer take turns, packet by packet. The packet that is next leaves its part, and is kept
+  // The parts of the receive buffer take turns, packet by packet, of those whose ring is short. The packet that is next leaves its part, and is kept
   // here until responder or requester takes it.
   logic next_valid, next, packet_valid_q, packet_passes, event_taken, reaction_taken, parts_move, unused_turn_moves;
   logic offer;  // it is returned, and is offered to the requester from the next cycle on
   logic offered_q;
   logic reacting;  // what is returned is offered or under way
-  logic [Buffers-1:0] part, part_q;
+  logic [Buffers-1:0] part, part_q, parts_wish, ring_short, ring_few;
   buffer_t part_index;
   logic [QpBits-1:0] packet_qp;
   waiting_t packet;
@@ -237,7 +243,7 @@ module receive_engine
   ) u_parts (
       .clk_i    (clk_responder),
       .rst_i,
-      .request_i(packet_valid_i),
+      .request_i(parts_wish),
       .valid_o  (next_valid),
       .grant_o  (part),
       .index_o  (part_index),
@@ -245,6 +251,7 @@ module receive_engine
       .moves_o  (parts_move)
   );
 
+  assign parts_wish    = parts_i ? packet_valid_i & ring_short & ring_few : packet_valid_i;
   assign next          = next_valid && !packet_valid_q;
   assign packet_passes = event_taken || reaction_taken;
 
@@ -266,7 +273,8 @@ module receive_engine
 
   assign wish[FromCommand] = command_valid_i;
   assign wish[FromRecv] = recv_valid_i && room && recv_room;
-  assign may_take = room && asks_room && carried_ready;
+  assign asks_room = rings_room && ask_room_i;
+  assign may_take = room && asks_room && carried_ready && !ring_waits;
   assign packet_wish = packet_valid_q && !packet.returned && may_take && !reacting;
   assign wish[FromPacket] = packet_wish;
   assign wish[FromGrant]   = grant_valid && !behind_read && (packets_q == PacketsPerGrant || !(packet_wish || (backlog_i && may_take)));
@@ -438,13 +446,14 @@ module receive_engine
   } landed_t;
 
   logic reactions_ready, reacted_valid, landings_ready, landing_valid, land, responder_works;
+  logic tell, step_unbars, step_granted, step_leaves;
   logic [QpBits-1:0] landing_qp;
   landing_t landing;
   logic [$clog2(ReactionsMax+1)-1:0] reactions, landings;
 
   assign reacting = offered_q || reactions != '0;
-  assign offer = (next ? packet_i[part_index].returned : packet_valid_q && packet.returned && !offered_q) &&
-      reactions_ready && room && asks_room && carried_count == '0;
+  assign offer = (next ? packet_i[part_index].returned && !parts_i : packet_valid_q && packet.returned && !offered_q) &&
+      reactions_ready && room && asks_room && !ring_waits && carried_count == '0;
   assign reaction_taken = reaction_valid_o && reaction_ready_i;
 
   always_ff @(posedge clk_responder) begin
@@ -459,6 +468,7 @@ module receive_engine
           psn: packet.arrival.psn,
           syndrome: packet.syndrome,
           answer: packet.arrival.operation == OpAck,
+          part: packet.part,
           returned: '{operation: packet.arrival.operation, bytes: packet.arrival.payload_bytes}
       };
   assign next_o = packet_valid_q ? part_q : '0;
@@ -494,9 +504,9 @@ module receive_engine
       .count_o(landings)
   );
 
-  // In a cycle in which the responder leaves nothing to be done
+  // In a cycle in which the responder leaves nothing to be done; with rings, nothing at all, as that may be for another
   assign responder_works = step_valid && (packet_step || completion_valid || read_valid);
-  assign land            = landing_valid && reacted_valid && !responder_works;
+  assign land            = landing_valid && reacted_valid && !responder_works && !(parts_i && step_leaves);
 
   atomic_t atomic;
   assign atomic = '{
@@ -545,15 +555,47 @@ module receive_engine
   // What steps leave to others. Where addresses are translated it waits here, in order, until its memory is known. Answers
   // need no room at the writer: of each class two are under way at most (answer_scheduler).
 
-  logic tell, left_in_valid, left_valid, left_gone, stalled, resolve_idle;
-  logic [QpBits-1:0] left_work_qp, left_qp;
+  logic left_in_valid, left_valid, left_gone, left_moved, ring_moves, resolve_idle;
+  logic [QpBits-1:0] left_in_qp, left_work_qp, left_qp;
   left_t left_in, left;
-  class_t stalled_class;
+  buffer_t ring_in, ring_from, left_ring;
+  logic [7:0] stalled;
+  logic writer_full, hold, hold_q;
   reply_t reply;  // what a step tells of READs
+  logic left_tells;
   logic [1:0] tell_q;
   logic [2:0] replies;
 
-  assign left_in_valid = responder_works || land || tell || left_in.unbars || left_in.granted;
+  assign step_unbars   = step_valid && step_kind == ResponderRefuse;
+  assign step_granted  = step_valid && step_kind == ResponderGrant;
+  assign step_leaves   = tell || step_unbars || step_granted;
+  assign left_in_valid = responder_works || land || step_leaves;
+  assign left_in_qp    = land ? landing_qp : step_qp;
+
+  qp_rings #(
+      .Qps(Qps)
+  ) u_qp_rings (
+      .clk_i          (clk_responder),
+      .rst_i,
+      .on_i           (parts_i),
+      .next_i         (next),
+      .next_returned_i(next ? packet_i[part_index].returned : packet.returned),
+      .next_qp_i      (next ? packet_qp_i[part_index] : packet_qp),
+      .next_part_i    (next ? part_index : packet.part),
+      .waits_o        (ring_waits),
+      .taken_i        (packet_passes),
+      .valid_i        (left_in_valid),
+      .opens_i        (step_valid && step_kind == ResponderOpen),
+      .opens_part_i   (buffer_of_i[answer_class_i[step_qp]]),
+      .packet_i       (work_off.packet),
+      .returned_i     (land),
+      .qp_i           (left_in_qp),
+      .part_i         (work_off.part),
+      .ring_o         (ring_in),
+      .moves_o        (ring_moves),
+      .from_o         (ring_from),
+      .moved_i        (left_moved)
+  );
 
   always_comb begin
     left_in.work_valid     = responder_works || land;
@@ -562,43 +604,54 @@ module receive_engine
     left_in.refusal.msn    = step_context.msn - 24'(!step_context.under_way);
     left_in.refusal.remote = 1'b0;
     if (read_valid) {left_in.refusal.psn, left_in.refusal.msn} = {read.psn, read.msn - 1'b1};
-    left_in.unbars         = step_valid && step_kind == ResponderRefuse;
+    left_in.unbars         = step_unbars;
     left_in.tells          = tell;
     left_in.reply          = reply;
-    left_in.granted        = step_valid && step_kind == ResponderGrant;
+    left_in.granted        = step_granted;
     left_in.answers        = left_in.granted && !left_in.work_valid;
     left_in.response_valid = response_valid;
     left_in.response       = response;
   end
 
-  resolve_queue #(
+  // A ring has room for what the writer lets come to it, and for two answers of each class. Alone it has all of theirs.
+  localparam int unsigned RingDepth = 2 ** $clog2(40 + 4 * (Recvs + 1) + 4 + 16);
+  localparam int unsigned AloneNeeds = 8 * (Recvs + 1) + 8 + 16;
+  localparam int unsigned AloneDepth = AloneNeeds > RingDepth ? AloneNeeds : RingDepth;
+
+  resolve_rings #(
       .Qps  (Qps),
-      .Depth(8 * (Recvs + 1) + 32)
+      .Depth(RingDepth),
+      .Alone(AloneDepth)
   ) u_resolve (
-      .clk_i          (clk_resolve),
+      .clk_i    (clk_resolve),
       .rst_i,
-      .on_i           (translating_i),
-      .valid_i        (left_in_valid),
-      .work_qp_i      (land ? landing_qp : step_qp),
-      .step_qp_i      (step_qp),
-      .left_i         (left_in),
-      .valid_o        (left_valid),
-      .work_qp_o      (left_work_qp),
-      .step_qp_o      (left_qp),
-      .left_o         (left),
-      .gone_o         (left_gone),
-      // There is room for what is on its way to where it is told.
-      .hold_i         (4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) >= 4'd2),
+      .on_i     (translating_i),
+      .parts_i,
+      .valid_i  (left_in_valid),
+      .ring_i   (ring_in),
+      .moves_i  (ring_moves),
+      .from_i   (ring_from),
+      .work_qp_i(left_in_qp),
+      .step_qp_i(step_qp),
+      .left_i   (left_in),
+      .valid_o  (left_valid),
+      .ring_o   (left_ring),
+      .work_qp_o(left_work_qp),
+      .step_qp_o(left_qp),
+      .left_o   (left),
+      .gone_o   (left_gone),
+      .moved_o  (left_moved),
+      .hold_i   (hold_q),
       .ask_valid_o,
       .ask_o,
       .verdict_valid_i,
-      .waits_i        (verdict_waits_i),
-      .gone_i         (verdict_gone_i),
+      .waits_i  (verdict_waits_i),
+      .gone_i   (verdict_gone_i),
       .verdict_ready_o,
-      .room_o         (asks_room),
-      .stalled_o      (stalled),
-      .stalled_class_o(stalled_class),
-      .idle_o         (resolve_idle)
+      .few_o    (ring_few),
+      .room_o   (rings_room),
+      .stalled_o(stalled),
+      .idle_o   (resolve_idle)
   );
 
   logic writer_idle, writer_moves, writer_beats_move, refused, bars, bars_remote, responds, responds_held;
@@ -634,14 +687,20 @@ module receive_engine
       .step_i         (left.work),
       .step_gone_i    (left_gone),
       .translating_i,
+      .parts_i,
+      .step_ring_i    (left_ring),
       .queued_i       (left_in_valid && !left_in.answers),
+      .queued_ring_i  (ring_in),
       .room_o         (room),
+      .full_o         (writer_full),
+      .short_o        (ring_short),
       .refused_o      (refused),
       .bars_o         (bars),
       .bars_remote_o  (bars_remote),
       .barred_o       (barred),
       .landed_o,
       .checked_o,
+      .checked_part_o,
       .unwritten_o,
       .unwritten_qp_o,
       .responds_o     (responds),
@@ -793,9 +852,14 @@ module receive_engine
     reply_t            reply;
   } told_t;
 
-  logic replies_ready, replies_idle, left_tells;
+  logic replies_ready, replies_idle;
   told_t told_in;
   told_t [1:0] told_q;
+
+  // There is room for what is on its way to where it is told, and for two that leave their ring meanwhile.
+  assign hold = writer_full || 4'(replies) + 4'(tell_q[0]) + 4'(tell_q[1]) + 4'(left_tells) >= 4'd2;
+
+  always_ff @(posedge clk_responder) hold_q <= !rst_i && hold;
 
   assign left_tells = left_valid && left.tells;
   assign tell = step_valid && (step_kind inside {ResponderRead, ResponderOpen, ResponderClose} || reread_valid);
@@ -899,7 +963,7 @@ module receive_engine
   // One that waits for page table entries, as it did in the cycle before, is not a few cycles away.
   logic stalled_q;
 
-  always_ff @(posedge clk_resolve) stalled_q <= !rst_i && stalled;
+  always_ff @(posedge clk_resolve) stalled_q <= !rst_i && stalled != '0;
 
   assign answer_coming_o = stalled_q ? '0 : coming;
 
@@ -930,7 +994,7 @@ module receive_engine
       event_o[CountRnrNaksOut] = response_q.syndrome[7:5] == SyndromeRnr[7:5];
     end
     if (responded_q) event_o[CountAnswersOut] = 1'b1;
-    event_o[32'(CountTranslationStalled0)+32'(stalled_class)] = stalled;
+    event_o[32'(CountTranslationStalled0)+:8] = stalled;
   end
 
   assign idle_o = wish == '0 && !recv_valid_i && packet_valid_i == '0 && !fail_valid_i && responder_idle &&
@@ -943,7 +1007,8 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || unread_ready_o || next || offer || reacting || landing_valid_i || landings != '0 ||
+      .enable_i(rst_i || wish != '0 || ring_waits || hold != hold_q ||
+          unread_ready_o || next || offer || reacting || landing_valid_i || landings != '0 ||
           parts_move || !responder_idle || carried_count != '0 || refusing_o || original_valid_i || originals != '0 ||
           atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle ||
           left_in_valid || left_valid),

@@ -2,7 +2,8 @@
 // before it is written.
 //
 // - READ data is counted when the requester takes it (`taken_i`, with or before the step that completes its READ) and
-//   when it is written (`landed_i`). While none is in between, completions pass at once.
+//   when it is written (`landed_i`), by the part of the receive buffer that it comes from: that of a part is written in
+//   its order. While none is in between, completions pass at once.
 // - `room_o` = 1 guarantees room for all completions that four of the requester's events may still cause, as that of
 //   the completion queue does.
 // - Whether data can be written is known some time before its `landed_i`: with its `checked_i`, `unwritten_i` says that
@@ -13,7 +14,7 @@
 //
 // Timing: outputs to the queue depend on inputs of the same cycle, `idle_o` on the valids.
 module send_completions
-  import gbn_pkg::*;
+  import gbn_pkg::*, nic_pkg::*;
 #(
     parameter  int unsigned Qps       = 64,
     parameter  int unsigned Wqes      = 16,
@@ -25,13 +26,16 @@ module send_completions
     input logic clk_i,
     input logic rst_i,
 
-    input logic              taken_i,
-    input logic              landed_i,
-    input logic              checked_i,
-    input logic              unwritten_i,     // the first of its QP
-    input logic [QpBits-1:0] unwritten_qp_i,
-    input logic              forget_i,        // the QP was closed, and nothing of it is left
-    input logic [QpBits-1:0] forget_qp_i,
+    input logic                 taken_i,
+    input buffer_t              taken_part_i,
+    input logic                 landed_i,
+    input buffer_t              landed_part_i,
+    input logic                 checked_i,
+    input buffer_t              checked_part_i,
+    input logic                 unwritten_i,     // the first of its QP
+    input logic    [QpBits-1:0] unwritten_qp_i,
+    input logic                 forget_i,        // the QP was closed, and nothing of it is left
+    input logic    [QpBits-1:0] forget_qp_i,
 
     input  logic                     valid_i,
     input  logic        [QpBits-1:0] qp_i,
@@ -58,34 +62,39 @@ module send_completions
     completion_t       completion;
   } told_t;
 
-  number_t
-      taken_q,
-      taken,
-      checked_q,
-      landed_q,
-      after,
-      missing;  // `after`: so much data is taken before the oldest that waits
+  // By part. `after`: so much data is taken before the oldest that waits
+  number_t [Buffers-1:0] taken_q, taken, checked_q, landed_q, after;
+  logic missing;
   told_t come, held, out;
   logic straight, push, pop, ready, held_valid;
   logic [CountBits-1:0] count;
 
-  assign taken    = taken_q + number_t'(taken_i);
+  for (genvar b = 0; b < Buffers; b++) begin : gen_part
+    assign taken[b] = taken_q[b] + number_t'(taken_i && taken_part_i == buffer_t'(b));
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) {taken_q[b], checked_q[b], landed_q[b]} <= '0;
+      else begin
+        taken_q[b]   <= taken[b];
+        checked_q[b] <= checked_q[b] + number_t'(checked_i && checked_part_i == buffer_t'(b));
+        landed_q[b]  <= landed_q[b] + number_t'(landed_i && landed_part_i == buffer_t'(b));
+      end
+    end
+  end
+
   assign straight = count == '0 && taken == landed_q;
   assign come     = '{silent: silent_i, qp: qp_i, completion: completion_i};
   assign push     = valid_i && !straight;
-  assign missing  = after - landed_q;
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) {taken_q, checked_q, landed_q} <= '0;
-    else begin
-      taken_q   <= taken;
-      checked_q <= checked_q + number_t'(checked_i);
-      landed_q  <= landed_q + number_t'(landed_i);
+  always_comb begin
+    missing = 1'b0;
+    for (int unsigned b = 0; b < Buffers; b++) begin
+      if (number_t'(after[b] - landed_q[b] - 1'b1) < number_t'(512)) missing = 1'b1;
     end
   end
 
   fifo #(
-      .Width($bits(number_t) + $bits(told_t)),
+      .Width($bits(after) + $bits(told_t)),
       .Depth(Depth)
   ) u_held (
       .clk_i,
@@ -99,30 +108,43 @@ module send_completions
       .count_o(count)
   );
 
-  // Data that cannot be written, by its number. It counts when no completion waits that came before it.
-  logic refused_valid, refused_ready, refused, refused_idle, waits;  // `waits`: the oldest completion, for this data
-  logic [QpBits-1:0] refused_qp;
-  number_t refused_number;
-  logic [$clog2(Qps+1)-1:0] refusals;
+  // Data that cannot be written, by part and number. It counts when no completion waits that came before it.
+  logic [Buffers-1:0]
+      refused_valid, refused_ready, waits, counts, refused, refused_q;  // `waits`: the oldest completion
+  logic [Buffers-1:0][QpBits-1:0] refused_qp;
+  logic [Buffers-1:0][$clog2(Qps+1)-1:0] refusals;
+  logic refused_idle;
 
-  fifo #(
-      .Width(QpBits + $bits(number_t)),
-      .Depth(Qps)
-  ) u_refused (
-      .clk_i,
-      .rst_i,
-      .valid_i(unwritten_i),
-      .ready_o(refused_ready),
-      .data_i ({unwritten_qp_i, checked_q}),
-      .valid_o(refused_valid),
-      .ready_i(refused),
-      .data_o ({refused_qp, refused_number}),
-      .count_o(refusals)
-  );
+  for (genvar b = 0; b < Buffers; b++) begin : gen_refused
+    number_t number;
 
-  assign waits        = held_valid && number_t'(refused_number - after) >= number_t'(512);
-  assign refused      = refused_valid && (count == '0 || waits);
+    fifo #(
+        .Width(QpBits + $bits(number_t)),
+        .Depth(Qps)
+    ) u_refused (
+        .clk_i,
+        .rst_i,
+        .valid_i(unwritten_i && checked_part_i == buffer_t'(b)),
+        .ready_o(refused_ready[b]),
+        .data_i ({unwritten_qp_i, checked_q[b]}),
+        .valid_o(refused_valid[b]),
+        .ready_i(refused_q[b]),
+        .data_o ({refused_qp[b], number}),
+        .count_o(refusals[b])
+    );
+
+    assign waits[b] = refused_valid[b] && held_valid && number_t'(number - after[b]) >= number_t'(512);
+  end
+
+  // What counts is told in the next cycle.
+  assign counts       = (waits | (refused_valid & {Buffers{count == '0}})) & ~refused_q;
+  assign refused      = counts & (~counts + 1'b1);
   assign refused_idle = refusals == '0;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) refused_q <= '0;
+    else refused_q <= refused;
+  end
 
   // Behind what is known of its data; that it may leave is found in the cycle before
   logic may_q;
@@ -130,7 +152,7 @@ module send_completions
 
   always_ff @(posedge clk_i) begin
     if (rst_i) may_q <= 1'b0;
-    else may_q <= held_valid && !pop && (missing == '0 || missing[9]) && !(refused_valid && waits);
+    else may_q <= held_valid && !pop && !missing && waits == '0;
   end
 
   // QPs with a READ that is to fail, and those behind it
@@ -161,7 +183,7 @@ module send_completions
         spoilt_q[out.qp]  <= 1'b0;
         flushed_q[out.qp] <= 1'b1;
       end
-      if (refused) spoilt_q[refused_qp] <= 1'b1;
+      for (int unsigned b = 0; b < Buffers; b++) if (refused_q[b]) spoilt_q[refused_qp[b]] <= 1'b1;
       if (forget_i) begin
         spoilt_q[forget_qp_i]  <= 1'b0;
         flushed_q[forget_qp_i] <= 1'b0;
@@ -178,9 +200,9 @@ module send_completions
     if (!rst_i) begin
       assert (!push || ready)
       else $error("send_completions: a completion is lost");
-      assert (!landed_i || taken_q != landed_q)
+      assert (!landed_i || taken_q[landed_part_i] != landed_q[landed_part_i])
       else $error("send_completions: data is written that was not taken");
-      assert (!unwritten_i || (checked_i && refused_ready))
+      assert (!unwritten_i || (checked_i && refused_ready[checked_part_i]))
       else $error("send_completions: a refusal is lost");
     end
   end

@@ -3,12 +3,13 @@
 // from the host.
 //
 //     receive's  ask ─┐                    ┌─► numbers of one or two entries ─┐        ┌─ there ────────────► verdict
-//                     ├─► region's table ──┤                                  ├─► cache┤
+//                     ├─► region's table ──┤                 ...              ├─► cache┤
 //     transmit's ask ─┘                    └─► numbers of one or two entries ─┘        └─ missing ─► host ──► verdict
 //
-// - Up to `Misses` entries are read at a time, in order. What is behind a miss is looked up meanwhile; for receive only
-//   with `ahead_i`, else when all has come that receive waits for.
-// - The askers take turns at the tables and at the cache. Neither waits for a verdict of the other.
+// - Receive asks for each of its rings. Behind the tables each ring has a queue of its own, and so has transmit: they
+//   are the askers, which take turns at the cache, and none waits for a verdict of another.
+// - Up to `Misses` entries are read at a time, in order. What is behind a miss is looked up meanwhile; for a ring of
+//   receive only with `ahead_i`, else when all has come that the ring waits for.
 // - An access that its region does not hold is not looked up, and one of a region without a table neither: its verdict
 //   is that all is there. That it is not permitted is found elsewhere.
 // - `ask_valid_i` has no back-pressure: at most `Asks` of an asker wait for their verdict to be taken (asserted).
@@ -28,7 +29,7 @@ module translator
     input logic rst_i,
 
     input logic       on_i,
-    input logic       ahead_i,    // receive looks up what is behind a miss meanwhile
+    input logic       ahead_i,    // rings look up what is behind a miss meanwhile
     input logic [3:0] log_sets_i,
 
     input  logic                    write_i,
@@ -37,14 +38,16 @@ module translator
     input  table_t                  table_i,
     output logic                    busy_o,
 
-    // By asker: AskReceive, AskTransmit
-    input logic   [1:0] ask_valid_i,
-    input place_t [1:0] ask_i,
+    // By asker: the rings of receive, of which one asks at a time, and transmit
+    input logic [Askers-1:0] ask_valid_i,
+    input place_t receive_ask_i,
+    input place_t transmit_ask_i,
+    output logic receive_room_o,  // less than half of the asks that there is room for wait for the tables
 
-    output logic [1:0] verdict_valid_o,
-    output logic [1:0] waits_o,          // the next verdict is there when entries have come
-    output logic [1:0] gone_o,           // an entry names no page
-    input  logic [1:0] verdict_ready_i,
+    output logic [Askers-1:0] verdict_valid_o,
+    output logic [Askers-1:0] waits_o,          // the next verdict is there when entries have come
+    output logic [Askers-1:0] gone_o,           // an entry names no page
+    input  logic [Askers-1:0] verdict_ready_i,
 
     // Page table entries in the host's memory. What is read comes in order, without back-pressure.
     output logic          entry_valid_o,
@@ -95,7 +98,8 @@ module translator
   logic [51:0] forget_base_q, forget_last_q;  // the first and the last page that are forgotten
   logic [39:0] forget_count;
 
-  logic [1:0] ask_valid, asks_ready;
+  logic [1:0] ask_valid, asks_ready;  // of receive and of transmit
+  buffer_t ring_in, ring;  // of receive's ask
   place_t [1:0] asks;
   place_t ask;
 
@@ -160,55 +164,71 @@ module translator
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Asks, and the numbers of their entries
 
-  // Asks whose numbers wait for the cache
-  localparam int unsigned Located = 4;
-  localparam int unsigned LocatedBits = $clog2(Located + 1);
+  typedef logic [$clog2(Askers)-1:0] asker_t;
 
   typedef struct packed {
     entry_number_t first;
     logic [1:0]    pages;
   } located_t;
 
-  logic [1:0][  CountBits-1:0] asked;
-  logic [1:0][LocatedBits-1:0] located_count;
-  logic [1:0] ask_wish, located_ready, located_valid, look_done;
-  logic ask_from, ask_last_q;  // whose ask is read, and whose was last
+  logic [1:0][CountBits-1:0] asked;
+  logic [Askers-1:0][CountBits-1:0] located_count;
+  logic [Askers-1:0] located_ready, located_valid, look_done;
+  logic ask_from, ask_last_q;  // whether transmit's ask is read, and was last
   located_t numbers;
-  located_t [1:0] located;
+  located_t [Askers-1:0] located;
 
-  logic in_region, pages_valid_q, read_from_q, pages_from_q;
+  logic in_region, pages_valid_q;
+  asker_t read_from_q, pages_from_q;
   place_t place_q;
   logic [63:0] last;
   logic [51:0] first_page_q, last_page_q, base_page_q;
   logic looked_up_q;
   entry_number_t first_q;
 
-  for (genvar a = 0; a < 2; a++) begin : gen_asks
-    fifo #(
-        .Width($bits(place_t)),
-        .Depth(Asks)
-    ) u_asks (
-        .clk_i,
-        .rst_i,
-        .valid_i(ask_valid_i[a]),
-        .ready_o(asks_ready[a]),
-        .data_i (ask_i[a]),
-        .valid_o(ask_valid[a]),
-        .ready_i(asks_read && ask_from == 1'(a)),
-        .data_o (asks[a]),
-        .count_o(asked[a])
-    );
+  always_comb begin
+    ring_in = '0;
+    for (int unsigned r = 0; r < Buffers; r++) if (ask_valid_i[r]) ring_in = buffer_t'(r);
+  end
 
-    // With room for the two that may be on their way
-    assign ask_wish[a] = ask_valid[a] && 32'(located_count[a]) + 2 < Located;
+  fifo #(
+      .Width($bits(buffer_t) + $bits(place_t)),
+      .Depth(Asks)
+  ) u_receive_asks (
+      .clk_i,
+      .rst_i,
+      .valid_i(ask_valid_i[Buffers-1:0] != '0),
+      .ready_o(asks_ready[0]),
+      .data_i ({ring_in, receive_ask_i}),
+      .valid_o(ask_valid[0]),
+      .ready_i(asks_read && !ask_from),
+      .data_o ({ring, asks[0]}),
+      .count_o(asked[0])
+  );
 
+  fifo #(
+      .Width($bits(place_t)),
+      .Depth(Asks)
+  ) u_transmit_asks (
+      .clk_i,
+      .rst_i,
+      .valid_i(ask_valid_i[AskTransmit]),
+      .ready_o(asks_ready[1]),
+      .data_i (transmit_ask_i),
+      .valid_o(ask_valid[1]),
+      .ready_i(asks_read && ask_from),
+      .data_o (asks[1]),
+      .count_o(asked[1])
+  );
+
+  for (genvar a = 0; a < Askers; a++) begin : gen_located
     fifo #(
         .Width($bits(located_t)),
-        .Depth(Located)
+        .Depth(Asks)
     ) u_located (
         .clk_i,
         .rst_i,
-        .valid_i(pages_valid_q && pages_from_q == 1'(a)),
+        .valid_i(pages_valid_q && pages_from_q == asker_t'(a)),
         .ready_o(located_ready[a]),
         .data_i (numbers),
         .valid_o(located_valid[a]),
@@ -218,11 +238,12 @@ module translator
     );
   end
 
-  assign ask_from  = ask_wish[!ask_last_q] ^ ask_last_q;
-  assign ask       = asks[ask_from];
-  assign asks_read = ask_wish != '0 && change_q == Quiet && !write_i && !all_q;
-  assign last      = place_q.va + 64'(place_q.bytes) - 64'd1;
-  assign in_region = place_q.va >= mapping.base && last >= place_q.va && last <= mapping.last;
+  assign receive_room_o = 32'(asked[0]) < Asks / 2;
+  assign ask_from       = ask_valid[!ask_last_q] ^ ask_last_q;
+  assign ask            = asks[ask_from];
+  assign asks_read      = ask_valid != '0 && change_q == Quiet && !write_i && !all_q;
+  assign last           = place_q.va + 64'(place_q.bytes) - 64'd1;
+  assign in_region      = place_q.va >= mapping.base && last >= place_q.va && last <= mapping.last;
 
   always_comb begin
     numbers.first = first_q + 40'(first_page_q - base_page_q);
@@ -242,7 +263,7 @@ module translator
   end
 
   always_ff @(posedge clk_i) begin
-    if (asks_read) {read_from_q, place_q} <= {ask_from, ask};
+    if (asks_read) {read_from_q, place_q} <= {ask_from ? asker_t'(AskTransmit) : asker_t'(ring), ask};
     if (read_q) begin
       pages_from_q <= read_from_q;
       looked_up_q <= translated_q[place_q.key[8+:IndexBits]] && place_q.bytes != '0 && mapping.tag == place_q.key[7:0] &&
@@ -263,9 +284,10 @@ module translator
   } wait_t;
 
   logic looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
-  logic look_from, look_last_q;  // whose entry is looked up, and whose was last
-  logic [1:0] look_wish, second_q;
-  entry_number_t [1:0] number;
+  asker_t look_from, look_last_q;  // whose entry is looked up, and whose was last
+  logic unused_look_valid, unused_turn_moves;
+  logic [Askers-1:0] look_wish, unused_look_grant, second_q, ring_waits_q;  // `ring_waits_q`: for entries
+  entry_number_t [Askers-1:0] number;
   entry_number_t number_q;  // that is looked up
   read_t issued_q, come_q, filled_q;  // numbers of reads that were asked for, that have come, and that are taken in
   logic [Misses-1:0] wanted_q, match;
@@ -275,8 +297,7 @@ module translator
   logic entry_valid_q;
   entry_number_t entry_number_q;
   logic [4*Asks-1:0] gone_q;
-  wait_t [1:0] first_wait_q;
-  logic receive_waits_q;  // for entries, unless it looks ahead
+  wait_t [Askers-1:0] first_wait_q;
 
   always_comb begin
     for (int unsigned m = 0; m < Misses; m++) begin
@@ -292,26 +313,38 @@ module translator
     end
   end
 
-  for (genvar a = 0; a < 2; a++) begin : gen_looks
+  for (genvar a = 0; a < Askers; a++) begin : gen_looks
     logic last_page;
     assign number[a] = located[a].first + 40'(second_q[a]);
     assign last_page = 2'(second_q[a]) + 1'b1 == located[a].pages;
     assign look_wish[a] = located_valid[a] && located[a].pages != '0 &&
-        (a == AskTransmit || ahead_i || second_q[a] || !receive_waits_q);
+        (a == AskTransmit || ahead_i || second_q[a] || !ring_waits_q[a]);
     assign look_done[a] = located_valid[a] &&
-        (located[a].pages == '0 || (page_done && look_last_q == 1'(a) && last_page));
+        (located[a].pages == '0 || (page_done && look_last_q == asker_t'(a) && last_page));
 
     always_ff @(posedge clk_i) begin
       if (rst_i) second_q[a] <= 1'b0;
-      else if (page_done && look_last_q == 1'(a)) second_q[a] <= !last_page;
+      else if (page_done && look_last_q == asker_t'(a)) second_q[a] <= !last_page;
     end
 
     always_ff @(posedge clk_i) begin
-      if (page_done && look_last_q == 1'(a)) first_wait_q[a] <= '{waits: !hit, read: waited};
+      if (page_done && look_last_q == asker_t'(a)) first_wait_q[a] <= '{waits: !hit, read: waited};
     end
   end
 
-  assign look_from = look_wish[!look_last_q] ^ look_last_q;
+  round_robin_arbiter #(
+      .Count(Askers)
+  ) u_look_turn (
+      .clk_i,
+      .rst_i,
+      .request_i(look_wish),
+      .valid_o  (unused_look_valid),
+      .grant_o  (unused_look_grant),
+      .index_o  (look_from),
+      .ready_i  (looks),
+      .moves_o  (unused_turn_moves)
+  );
+
   assign fill_pending = filled_q != come_q;
   assign fill_useful = wanted_q[filled_q[2:0]] && !gone_q[filled_q];
   assign fills = cache_ready && fill_pending && fill_useful;
@@ -347,7 +380,7 @@ module translator
   // Reads under way
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      look_last_q   <= 1'b0;
+      look_last_q   <= '0;
       issued_q      <= '0;
       come_q        <= '0;
       filled_q      <= '0;
@@ -386,14 +419,14 @@ module translator
   // Verdicts: those that wait for entries, and those that are known. The oldest that waits becomes known as soon as its
   // entries have come, however long it then is not taken.
 
-  logic [1:0][CountBits-1:0] waiting, known;
-  logic [1:0] waiting_ready, waiting_valid, has_come, known_ready;
+  logic [Askers-1:0][CountBits-1:0] waiting, known;
+  logic [Askers-1:0] waiting_ready, waiting_valid, has_come, known_ready;
 
   function automatic logic came(input wait_t awaited, input read_t come);
     return !awaited.waits || 32'(read_t'(come - awaited.read - 1'b1)) < 3 * Asks;
   endfunction
 
-  for (genvar a = 0; a < 2; a++) begin : gen_verdicts
+  for (genvar a = 0; a < Askers; a++) begin : gen_verdicts
     wait_t [1:0] needed, oldest;  // of the first page, and of the last one
 
     always_comb begin
@@ -436,12 +469,10 @@ module translator
 
     assign waits_o[a] = waiting_valid[a] && !has_come[a] && known[a] == '0;
 
-    if (a == AskReceive) begin : gen_receive
-      always_ff @(posedge clk_i) begin
-        if (rst_i) receive_waits_q <= 1'b0;
-        else if (look_done[a] && (needed[0].waits || needed[1].waits)) receive_waits_q <= 1'b1;
-        else if (has_come[a] && (oldest[0].waits || oldest[1].waits)) receive_waits_q <= 1'b0;
-      end
+    always_ff @(posedge clk_i) begin
+      if (rst_i) ring_waits_q[a] <= 1'b0;
+      else if (look_done[a] && (needed[0].waits || needed[1].waits)) ring_waits_q[a] <= 1'b1;
+      else if (has_come[a] && (oldest[0].waits || oldest[1].waits)) ring_waits_q[a] <= 1'b0;
     end
   end
 
@@ -455,7 +486,9 @@ module translator
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ((ask_valid_i & ~asks_ready) == '0)
+      assert (($onehot0(
+          ask_valid_i[Buffers-1:0]
+      )) && (ask_valid_i[Buffers-1:0] == '0 || asks_ready[0]) && (!ask_valid_i[AskTransmit] || asks_ready[1]))
       else $error("translator: an ask that has no room");
       assert (!pages_valid_q || located_ready[pages_from_q])
       else $error("translator: numbers that have no room");

@@ -130,6 +130,7 @@ package nic_pkg;
     psn_t       psn;
     logic [7:0] syndrome;
     logic       answer;    // else a response
+    buffer_t    part;      // of the receive buffer
     returned_t  returned;
   } reaction_t;
 
@@ -189,9 +190,9 @@ package nic_pkg;
     response_t response;
   } left_t;
 
-  // Who asks the translator
-  localparam int unsigned AskReceive = 0;
-  localparam int unsigned AskTransmit = 1;
+  // Who asks the translator: the rings of receive, one for each part of its buffer, and transmit behind them
+  localparam int unsigned AskTransmit = Buffers;
+  localparam int unsigned Askers = Buffers + 1;
 
   // DMA read
   typedef struct packed {

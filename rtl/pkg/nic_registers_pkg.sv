@@ -164,6 +164,7 @@ package nic_registers_pkg;
     logic region_translated;
     logic translation_on;
     logic translation_ahead;
+    logic translation_parts;
     logic [3:0] translation_sets;
   } nic_settings_t;
 
@@ -252,6 +253,7 @@ package nic_registers_pkg;
       region_translated: 1'h0,
       translation_on: 1'h0,
       translation_ahead: 1'h0,
+      translation_parts: 1'h0,
       translation_sets: 4'h0
   };
 
@@ -401,6 +403,7 @@ package nic_registers_pkg;
       16'h1AC: begin
         settings.translation_on = data[0];
         settings.translation_ahead = data[1];
+        settings.translation_parts = data[2];
         settings.translation_sets = data[11:8];
       end
       default: ;
@@ -553,6 +556,7 @@ package nic_registers_pkg;
       16'h1AC: begin
         data[0] = settings.translation_on;
         data[1] = settings.translation_ahead;
+        data[2] = settings.translation_parts;
         data[11:8] = settings.translation_sets;
       end
       default: ;

@@ -240,6 +240,8 @@ pub const TRANSLATION: u16 = 0x1ac;
 pub const TRANSLATION_ON_LOW: u32 = 0;
 /// Received packets behind one that waits for page table entries are looked up meanwhile; else it stops receive as a whole. Lowest of its 1 bits in [`TRANSLATION`].
 pub const TRANSLATION_AHEAD_LOW: u32 = 1;
+/// Each part of the receive buffer waits for page table entries by itself. Lowest of its 1 bits in [`TRANSLATION`].
+pub const TRANSLATION_PARTS_LOW: u32 = 2;
 /// Binary logarithm of the sets of the cache that are used, 0 to 9. Lowest of its 4 bits in [`TRANSLATION`].
 pub const TRANSLATION_SETS_LOW: u32 = 8;
 /// High 32 bits of counter bytes_in, as of the last read of its low ones.
@@ -578,5 +580,5 @@ pub const SETTINGS: [Setting; 97] = [
     Setting::new("region_pd", 0x1b0, 0xffff, 0x0),
     Setting::new("region_table_low", 0x19c, 0xffffffff, 0x0),
     Setting::new("region_table", 0x1a8, 0x1fff, 0x0),
-    Setting::new("translation", 0x1ac, 0xf03, 0x0),
+    Setting::new("translation", 0x1ac, 0xf07, 0x0),
 ];

@@ -50,9 +50,12 @@ impl PageTables {
     /// The write that turns translation on.
     pub fn on(&self) -> Write {
         let sets = self.config.sets.trailing_zeros();
-        let ahead = self.config.stall != StallScope::Receive;
-        let word =
-            1 | u32::from(ahead) << reg::TRANSLATION_AHEAD_LOW | sets << reg::TRANSLATION_SETS_LOW;
+        let stall = match self.config.stall {
+            StallScope::Part => 1 << reg::TRANSLATION_PARTS_LOW,
+            StallScope::Receive => 0,
+            StallScope::Behind => 1 << reg::TRANSLATION_AHEAD_LOW,
+        };
+        let word = 1 | stall | sets << reg::TRANSLATION_SETS_LOW;
         (reg::TRANSLATION, word)
     }
 

@@ -28,9 +28,9 @@ pub struct TranslationSettings {
     pub sets: Option<u32>,
     /// Most entries that are read over the bus at the same time, 1 to 256.
     pub misses: u32,
-    /// What a miss of a received packet stops: `receive` as a whole; in model NICs it may be the `part` of the receive
-    /// buffer with the packet's class alone; in RTL NICs what comes `behind` it, of which the misses are read meanwhile.
-    /// One of a packet that is sent stops its class in model NICs, in RTL NICs what is read behind it.
+    /// What a miss of a received packet stops: `receive` as a whole, or the `part` of the receive buffer with the packet's
+    /// class alone; in RTL NICs it may be what comes `behind` it, of which the misses are read meanwhile. One of a packet
+    /// that is sent stops its class in model NICs, in RTL NICs what is read behind it.
     pub stall: StallScope,
     /// A miss takes up to so much longer, drawn for each, 0 to 1 ms: memory that others use, too.
     pub jitter: Duration,

@@ -5,6 +5,7 @@
 //! | [`messages`] | messages in both directions: lengths, IPv6 and tags, losses, RNR, QPs that end and close |
 //! | [`classes`] | what holds for one class holds for each |
 //! | [`congestion`] | marks, CNPs, rates |
+//! | [`parts`] | each part of the receive buffer waits for page table entries by itself |
 //! | [`pauses`] | PFC and PAUSE in both directions, and the watchdog |
 //! | [`refused`] | frames that are dropped and counted, and writes that are refused |
 //! | [`every_qp`] | what holds for one QP holds for each |
@@ -49,6 +50,7 @@ mod invalidation;
 mod lengths;
 mod line_rate;
 mod messages;
+mod parts;
 mod pauses;
 mod plain;
 mod queries;

@@ -173,7 +173,7 @@ fn what_is_behind_a_miss_waits_or_is_looked_up_meanwhile() {
 /// and what is before it is. Other QPs go on.
 #[test]
 fn a_page_that_is_gone_ends_its_qp() {
-    for stall in [StallScope::Receive, StallScope::Behind] {
+    for stall in [StallScope::Part, StallScope::Receive, StallScope::Behind] {
         let mut pair = pair(Some(config(512, stall)), 2);
         let gone = pair.update(1, |host| {
             host.driver_mut().free_pages(REGIONS[0].0, REGION + PAGE, 1)
@@ -478,7 +478,7 @@ fn memory_and_completions_are_as_with_all_on_chip() {
     };
     let (completions, memory, none) = run(None);
     assert_eq!(none, (0, 0));
-    for stall in [StallScope::Receive, StallScope::Behind] {
+    for stall in [StallScope::Part, StallScope::Receive, StallScope::Behind] {
         for sets in [1, 512] {
             let (of_qps, bytes, (hits, misses)) = run(Some(config(sets, stall)));
             assert!(
@@ -493,7 +493,7 @@ fn memory_and_completions_are_as_with_all_on_chip() {
 /// What is sent is looked up when it is granted: eight entries at a time, and its data is read when they have come.
 #[test]
 fn what_is_sent_is_looked_up_ahead() {
-    for stall in [StallScope::Receive, StallScope::Behind] {
+    for stall in [StallScope::Part, StallScope::Receive, StallScope::Behind] {
         let mut pair = pair_of([Some(config(512, stall)), None], 16);
         (0..16).for_each(|qp| write(&mut pair, qp, u64::from(qp) * PAGE, 8));
         let (ended, cold) = completed(&mut pair, 16);

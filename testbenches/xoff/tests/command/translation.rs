@@ -262,3 +262,63 @@ fn the_sweep_of_the_docs_draws_goodput_and_pauses() {
         );
     }
 }
+
+/// A class whose pages are all missing beside one whose pages are there, from the same sender, at receivers that wait
+/// as a whole or by parts.
+const BESIDE: &str = r#"
+title = "A cold class beside a warm one"
+duration = "200 us"
+host = { nic = "model" }
+hosts = [
+  { name = "a" },
+  { name = "b", nic = "NIC", translation = { page = "4 KiB", entries = 16, sets = 4, stall = "STALL" } },
+]
+links = [{ ends = ["a", "b"] }]
+[[flows]]
+name = "cold"
+from = "a"
+to = "b"
+qps = 4
+message = "1 KiB"
+working_set = "4 MiB"
+order = "uniform"
+dscp = 26
+[[flows]]
+name = "warm"
+from = "a"
+to = "b"
+qps = 4
+message = "1 KiB"
+working_set = "4 KiB"
+touched = true
+dscp = 34
+"#;
+
+/// SIGCOMM 2016, section 4.4: misses of one class slow the others, as receive waits as a whole. By parts, a class gets at
+/// least its half of the line, whatever the other one waits for.
+#[test]
+fn misses_of_a_class_cost_another_nothing_where_parts_wait_apart() {
+    // WRITEs of 1 KiB, 1,122 bytes on the wire each.
+    let half = 40.0 * 1_024.0 / 1_122.0 / 2.0;
+    for nic in ["model", "rtl"] {
+        let [receive, part] = ["receive", "part"].map(|stall| {
+            let text = BESIDE.replace("NIC", nic).replace("STALL", stall);
+            let summary = run_by_design(&toml::from_str(&text).unwrap()).summary;
+            assert_eq!(summary.metrics["payload_errors"], 0.0);
+            ["cold", "warm"].map(|flow| {
+                let qps = (0..4).map(|qp| summary.metrics[&format!("goodput_gbps.{flow}.{qp}")]);
+                qps.sum::<f64>()
+            })
+        });
+        let [cold, warm] = receive;
+        assert!(
+            (warm / cold - 1.0).abs() < 0.2 && warm < 0.9 * half,
+            "{nic}: {receive:?}"
+        );
+        let [cold, warm] = part;
+        assert!(
+            warm > 0.98 * half && cold > 1.0,
+            "{nic}: {part:?} of {half}"
+        );
+    }
+}

@@ -198,14 +198,7 @@ impl TranslationConfig {
                 format!("{}: the RTL NIC has {}", self.misses, Self::RTL_MISSES),
             );
         }
-        match self.stall {
-            StallScope::Receive | StallScope::Behind => Ok(()),
-            StallScope::Part => wrong(
-                "stall",
-                "part: a miss of the RTL NIC stops `receive` as a whole, or what comes `behind` it"
-                    .into(),
-            ),
-        }
+        Ok(())
     }
 
     /// A number of sets that fits so many entries: with 4 entries a set if that is possible, else with one.

@@ -2,6 +2,7 @@
 
 use xoff_sim::host::Stalled;
 use xoff_sim::nic::NicCounters;
+use xoff_sim::nic::translation::StallScope;
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Completion, Status, WorkKind, mtu_bytes};
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
@@ -119,7 +120,7 @@ axis! {
 
 axis! {
     /// What a page table entry that is missing stops.
-    pub enum Waits, "a miss stops" { Receive "all of receive", Behind "what is behind it" }
+    pub enum Waits, "a miss stops" { Part "its part", Receive "all of receive", Behind "what is behind it" }
 }
 
 axis! {
@@ -230,9 +231,10 @@ pub const GROUPS: Groups = &[
 
 /// Counts what translation met in a NIC.
 pub fn translations(bins: &mut Bins, head: &Head, counters: &NicCounters) {
-    let waits = match head.ahead() {
-        false => Waits::Receive,
-        true => Waits::Behind,
+    let waits = match head.stall() {
+        StallScope::Part => Waits::Part,
+        StallScope::Receive => Waits::Receive,
+        StallScope::Behind => Waits::Behind,
     };
     for (entry, counter) in [
         (Entry::Hit, reg::TRANSLATION_HITS),

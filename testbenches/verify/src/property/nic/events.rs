@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use xoff_sim::host::Stalled;
+use xoff_sim::nic::translation::StallScope;
 use xoff_sim::protocol::gbn::{RequesterConfig, WorkKind, mtu_bytes};
 
 use super::ledger::LENGTH_MAX;
@@ -90,9 +91,13 @@ pub struct Head {
 }
 
 impl Head {
-    /// Whether NICs look up what is behind a miss.
-    pub const fn ahead(&self) -> bool {
-        self.translation > 0 && self.translation.is_multiple_of(2)
+    /// What a miss of what is received stops.
+    pub const fn stall(&self) -> StallScope {
+        match self.translation % 3 {
+            0 => StallScope::Part,
+            1 => StallScope::Receive,
+            _ => StallScope::Behind,
+        }
     }
 }
 

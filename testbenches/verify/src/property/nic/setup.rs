@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
-use xoff_sim::nic::translation::{StallScope, TranslationConfig};
+use xoff_sim::nic::translation::TranslationConfig;
 use xoff_sim::nic::{
     BufferParts, DcqcnSettings, NicSettings, PfcSettings, QpSettings, Region, WatchdogSettings,
 };
@@ -168,10 +168,7 @@ impl Setup<'_> {
             entries: TranslationConfig::RTL_WAYS * sets,
             sets,
             jitter: PERIOD * 200,
-            stall: match self.0.ahead() {
-                true => StallScope::Behind,
-                false => StallScope::Receive,
-            },
+            stall: self.0.stall(),
             ..TranslationConfig::default()
         })
     }
