@@ -3,9 +3,9 @@
 // two of them.
 //
 // An arbitrary element of the QP is followed, in an arbitrary one of the queues for headers and answers, and behind it
-// in an arbitrary ring of steps, to the queue of completions or, as an atomic, to the host. A completion of the QP may also come from elsewhere
-// before the discard, and wait for READ data first. The queues here are models: words in front of the element, and
-// words in all. What they assume is what the rest of the NIC guarantees:
+// in an arbitrary ring of steps, to the queue of completions or, as an atomic, to the host. A completion of the QP may
+// also come from elsewhere before the discard, and wait for READ data first. The queues here are models: words in front
+// of the element, and words in all. What they assume is what the rest of the NIC guarantees:
 // - What was judged when the discard begins is in its queue at most `Stages` cycles later; so is the step of a header
 //   or answer that was taken from its queue.
 // - A refusal comes with its step. `refusing_i` is 1 while it waits, `holds_i` while the QP has a slot.
@@ -253,14 +253,9 @@ module qp_drain_proof
   logic [1:0] queue_left;
   logic [Buffers:0] all_started, all_passed;
   logic [Buffers:0][1:0] all_left;
-  logic [Buffers-1:0] rings_started, rings_passed;
-  logic [Buffers-1:0][1:0] rings_left;
   for (genvar b = 0; b < Buffers; b++) begin : gen_headers
     assign all_started[b] = u_drain.u_headers.started_q;
     assign all_left[b]    = u_drain.u_headers.left_q[b];
-    assign rings_started[b] = u_drain.u_steps.started_q;
-    assign rings_left[b]    = u_drain.u_steps.left_q[b];
-    assign rings_passed[b]  = rings_started[b] && rings_left[b] == '0;
   end
   assign all_started[Buffers] = u_drain.u_answers.started_q;
   assign all_left[Buffers]    = u_drain.u_answers.left_q;
@@ -284,12 +279,13 @@ module qp_drain_proof
       a_discards : assert (!discard || u_commands.closed);
       a_begins : assert (all_started == '0 || u_drain.first_q == 4'd15);
       a_passes : assert (u_drain.second_q == '0 || all_passed == '1);
-      a_steps_begin : assert (rings_started == '0 || u_drain.second_q == 4'd15);
+      a_steps_begin : assert (!u_drain.u_steps.started_q || u_drain.second_q == 4'd15);
       a_queued : assert (where_q != Queued || !queue_started || front_q < queue_left);
       a_taken : assert (where_q != Taken || (taken_q <= Stages && 5'(u_drain.second_q) < taken_q));
-      a_stepped : assert (where_q != Stepped || !rings_started[ring_q] || step_front_q < rings_left[ring_q]);
+      a_stepped :
+      assert (where_q != Stepped || !u_drain.u_steps.started_q || step_front_q < u_drain.u_steps.left_q[ring_q]);
       a_atomics_begin :
-      assert (!u_drain.u_atomics.started_q || rings_passed == '1);
+      assert (!u_drain.u_atomics.started_q || (u_drain.u_steps.started_q && u_drain.u_steps.left_q == '0));
       a_performed :
       assert (where_q != Host || !u_drain.u_atomics.started_q || atomic_front_q < u_drain.u_atomics.left_q);
       a_written :

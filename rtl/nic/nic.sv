@@ -311,8 +311,9 @@ module nic
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Translation
 
-  logic [Askers-1:0] ask_valid, verdict_valid, verdict_waits, verdict_gone, verdict_ready;
-  logic receive_ask_room;
+  logic [Askers-1:0] verdict_valid, verdict_waits, verdict_gone, verdict_ready;
+  logic receive_ask_valid, receive_ask_room, transmit_ask_valid;
+  buffer_t receive_ask_ring;
   place_t receive_ask, transmit_ask;
   logic [Counters-1:0] translation_event;
   logic translation_idle;
@@ -323,27 +324,29 @@ module nic
   ) u_translation (
       .clk_i,
       .rst_i,
-      .settings_i     (settings),
-      .region_write_i (region_write),
-      .region_index_i (region_index),
-      .region_i       (region),
-      .table_i        (pages),
-      .busy_o         (translator_busy),
+      .settings_i          (settings),
+      .region_write_i      (region_write),
+      .region_index_i      (region_index),
+      .region_i            (region),
+      .table_i             (pages),
+      .busy_o              (translator_busy),
       .entry_valid_o,
       .entry_number_o,
       .entry_ready_i,
       .entry_come_i,
       .entry_there_i,
-      .ask_valid_i    (ask_valid),
-      .receive_ask_i  (receive_ask),
-      .transmit_ask_i (transmit_ask),
-      .receive_room_o (receive_ask_room),
-      .verdict_valid_o(verdict_valid),
-      .verdict_waits_o(verdict_waits),
-      .verdict_gone_o (verdict_gone),
-      .verdict_ready_i(verdict_ready),
-      .event_o        (translation_event),
-      .idle_o         (translation_idle)
+      .receive_ask_valid_i (receive_ask_valid),
+      .receive_ask_ring_i  (receive_ask_ring),
+      .receive_ask_i       (receive_ask),
+      .transmit_ask_valid_i(transmit_ask_valid),
+      .transmit_ask_i      (transmit_ask),
+      .receive_room_o      (receive_ask_room),
+      .verdict_valid_o     (verdict_valid),
+      .verdict_waits_o     (verdict_waits),
+      .verdict_gone_o      (verdict_gone),
+      .verdict_ready_i     (verdict_ready),
+      .event_o             (translation_event),
+      .idle_o              (translation_idle)
   );
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -405,7 +408,8 @@ module nic
       .region_i          (region),
       .invalidate_o      (invalidate),
       .invalidate_index_o(invalidate_index),
-      .ask_valid_o       (ask_valid[Buffers-1:0]),
+      .ask_valid_o       (receive_ask_valid),
+      .ask_ring_o        (receive_ask_ring),
       .ask_o             (receive_ask),
       .ask_room_i        (receive_ask_room),
       .verdict_valid_i   (verdict_valid[Buffers-1:0]),
@@ -632,7 +636,7 @@ module nic
       .invalidate_index_i (invalidate_index),
       .reads_pass_o       (reads_pass),
       .translating_i      (settings.translation_on),
-      .ask_valid_o        (ask_valid[AskTransmit]),
+      .ask_valid_o        (transmit_ask_valid),
       .ask_o              (transmit_ask),
       .verdict_valid_i    (verdict_valid[AskTransmit]),
       .verdict_waits_i    (verdict_waits[AskTransmit]),

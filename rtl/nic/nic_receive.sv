@@ -63,13 +63,14 @@ module nic_receive
     output logic [RegionBits-1:0] invalidate_index_o,
 
     // Translation, as in resolve_queue
-    output logic   [Buffers-1:0] ask_valid_o,
-    output place_t               ask_o,
-    input  logic                 ask_room_i,
-    input  logic   [Buffers-1:0] verdict_valid_i,
-    input  logic   [Buffers-1:0] verdict_waits_i,
-    input  logic   [Buffers-1:0] verdict_gone_i,
-    output logic   [Buffers-1:0] verdict_ready_o,
+    output logic                  ask_valid_o,
+    output buffer_t               ask_ring_o,
+    output place_t                ask_o,
+    input  logic                  ask_room_i,
+    input  logic    [Buffers-1:0] verdict_valid_i,
+    input  logic    [Buffers-1:0] verdict_waits_i,
+    input  logic    [Buffers-1:0] verdict_gone_i,
+    output logic    [Buffers-1:0] verdict_ready_o,
 
     input  logic              fail_valid_i,  // the send side of the QP has failed
     input  logic [QpBits-1:0] fail_qp_i,
@@ -528,6 +529,7 @@ module nic_receive
       .parts_i        (settings_i.translation_on && settings_i.translation_parts),
       .buffer_of_i    (buffer_of),
       .ask_valid_o,
+      .ask_ring_o,
       .ask_o,
       .ask_room_i,
       .verdict_valid_i,

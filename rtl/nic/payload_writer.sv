@@ -63,30 +63,31 @@ module payload_writer
     input logic forget_i,  // the QP was closed, and nothing of it is left: clears its bits
     input logic [QpBits-1:0] forget_qp_i,
 
-    input logic step_valid_i,
-    input logic [QpBits-1:0] step_qp_i,
-    input work_off_t step_i,
-    input logic step_gone_i,  // memory of its payload is gone
-    input logic translating_i,  // steps come out of rings, and those without work, too
-    input logic parts_i,  // and of several
-    input buffer_t step_ring_i,
-    input logic queued_i,  // a step goes into a ring
-    input buffer_t queued_ring_i,
-    output logic room_o,
-    output logic full_o,
-    output logic [Buffers-1:0] short_o,
-    // Steps that are queued, by ring; all in ring 0 without `translating_i`
-    output logic [Buffers-1:0] pass_o,  // the oldest one leaves
-    output logic [Buffers-1:0][CountBits-1:0] count_o,
-    output logic refused_o,  // a packet is not written
-    output logic bars_o,  // and bars its QP: the step two cycles ago
-    output logic bars_remote_o,  // because of a key of the peer
-    output logic [Qps-1:0] barred_o,
-    output logic landed_o,
-    output logic checked_o,  // two cycles after the step of what was returned
-    output buffer_t checked_part_o,
-    output logic unwritten_o,
-    output logic [QpBits-1:0] unwritten_qp_o,
+    input logic                   step_valid_i,
+    input logic      [QpBits-1:0] step_qp_i,
+    input work_off_t              step_i,
+    input logic                   step_gone_i,    // memory of its payload is gone
+    input logic                   translating_i,  // steps come out of a ring, and those without work, too
+    input logic                   parts_i,        // out of one of several
+    input buffer_t                step_ring_i,
+    input logic                   queued_i,       // a step goes into a ring
+    input buffer_t                queued_ring_i,
+
+    output logic                              room_o,
+    output logic                              full_o,
+    output logic [Buffers-1:0]                short_o,
+    output logic [Buffers-1:0]                pass_o,   // the oldest step of a ring leaves
+    output logic [Buffers-1:0][CountBits-1:0] count_o,  // steps that are queued; all of ring 0 unless `translating_i`
+
+    output logic                 refused_o,       // a packet is not written
+    output logic                 bars_o,          // and bars its QP: the step two cycles ago
+    output logic                 bars_remote_o,   // because of a key of the peer
+    output logic    [   Qps-1:0] barred_o,
+    output logic                 landed_o,
+    output logic                 checked_o,       // two cycles after the step of what was returned
+    output buffer_t              checked_part_o,
+    output logic                 unwritten_o,
+    output logic    [QpBits-1:0] unwritten_qp_o,
 
     input  logic [    Buffers-1:0][AddressBits-1:0] first_i,         // first and last beat of each ring
     input  logic [    Buffers-1:0][AddressBits-1:0] last_i,
@@ -313,12 +314,11 @@ module payload_writer
       .count_o(heads)
   );
 
-  // One of several rings has room for RingMost steps and what four events may still cause. What packets leave of it is
-  // for steps that no part is asked for.
-  localparam int unsigned RingMost = 40;
+  // Packets leave some of a ring's RingMost to steps that belong to no part.
   localparam int unsigned RingShort = 24;
 
   logic pass;
+  logic [Buffers-1:0] rings_room;
   logic [Buffers-1:0][CountBits-1:0] queued_q;
 
   assign pass   = head_valid && head_ready;
@@ -329,6 +329,7 @@ module payload_writer
     assign comes = queued_i && queued_ring_i == buffer_t'(r);
     assign pass_o[r] = pass && head_ring == buffer_t'(r);
     assign short_o[r] = 32'(queued_q[r]) < RingShort;
+    assign rings_room[r] = 32'(queued_q[r]) < RingMost;
 
     always_ff @(posedge clk_i) begin
       if (rst_i) queued_q[r] <= '0;
@@ -338,17 +339,13 @@ module payload_writer
 
   always_comb begin
     count_o = queued_q;
-    room_o  = 1'b1;
-    if (parts_i) begin
-      for (int unsigned r = 0; r < Buffers; r++) if (32'(queued_q[r]) >= RingMost) room_o = 1'b0;
-    end else if (translating_i) begin
-      room_o = 32'(queued_q[0]) < Depth - Reserve;
-    end else begin
+    if (!translating_i) begin
       count_o    = '0;
       count_o[0] = heads;
-      room_o     = 32'(heads) < Depth - Reserve;
     end
   end
+
+  assign room_o = parts_i ? rings_room == '1 : 32'(count_o[0]) < Depth - Reserve;
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 

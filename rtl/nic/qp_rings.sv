@@ -8,7 +8,7 @@
 //
 // With `on_i` = 0 all is in ring 0.
 //
-// Timing: ring, `moves_o` and `from_o` depend on inputs of the same cycle; `waits_o` and `other_o` are registers.
+// Timing: `waits_o` is a register; all other outputs depend on inputs of the same cycle.
 module qp_rings
   import nic_pkg::*;
 #(
@@ -39,7 +39,7 @@ module qp_rings
     output logic                 moves_o,
     output buffer_t              from_o,
 
-    input logic moved_i
+    input logic moved_i  // what moves its QP leaves its ring, or does not wait
 );
 
   buffer_t [1:0][Qps-1:0] ring_q;

@@ -85,7 +85,8 @@ module receive_engine
     input  logic                  translating_i,
     input  logic                  parts_i,
     input  buffer_t [        7:0] buffer_of_i,      // by class, as in receive_buffer
-    output logic    [Buffers-1:0] ask_valid_o,
+    output logic                  ask_valid_o,
+    output buffer_t               ask_ring_o,
     output place_t                ask_o,
     input  logic                  ask_room_i,       // few asks wait for the translator
     input  logic    [Buffers-1:0] verdict_valid_i,
@@ -227,8 +228,8 @@ module receive_engine
   logic [QpBits-1:0] atomic_qp;
   logic [63:0] original;
 
-  // The parts of the receive buffer take turns, packet by packet, of those whose ring is short. The packet that is next leaves its part, and is kept
-  // here until responder or requester takes it.
+  // The parts of the receive buffer take turns, packet by packet; with several rings those whose ring is short. The packet
+  // that is next leaves its part, and is kept here until responder or requester takes it.
   logic next_valid, next, packet_valid_q, packet_passes, event_taken, reaction_taken, parts_move, unused_turn_moves;
   logic offer;  // it is returned, and is offered to the requester from the next cycle on
   logic offered_q;
@@ -504,7 +505,8 @@ module receive_engine
       .count_o(landings)
   );
 
-  // In a cycle in which the responder leaves nothing to be done; with rings, nothing at all, as that may be for another
+  // In a cycle in which the responder leaves nothing to be done; with several rings, nothing at all, which may belong to
+  // another ring
   assign responder_works = step_valid && (packet_step || completion_valid || read_valid);
   assign land            = landing_valid && reacted_valid && !responder_works && !(parts_i && step_leaves);
 
@@ -571,6 +573,7 @@ module receive_engine
   assign step_leaves   = tell || step_unbars || step_granted;
   assign left_in_valid = responder_works || land || step_leaves;
   assign left_in_qp    = land ? landing_qp : step_qp;
+  assign ask_ring_o    = ring_in;
 
   qp_rings #(
       .Qps(Qps)
@@ -614,7 +617,7 @@ module receive_engine
   end
 
   // A ring has room for what the writer lets come to it, and for two answers of each class. Alone it has all of theirs.
-  localparam int unsigned RingDepth = 2 ** $clog2(40 + 4 * (Recvs + 1) + 4 + 16);
+  localparam int unsigned RingDepth = 2 ** $clog2(RingMost + 4 * (Recvs + 1) + 4 + 16);
   localparam int unsigned AloneNeeds = 8 * (Recvs + 1) + 8 + 16;
   localparam int unsigned AloneDepth = AloneNeeds > RingDepth ? AloneNeeds : RingDepth;
 
@@ -841,7 +844,7 @@ module receive_engine
 
   // READ responses whose payload cannot be read come in between.
   assign unread_ready_o  = unread_valid_i && !bars;
-  assign refused_valid_o = step_valid && step_kind == ResponderRefuse;
+  assign refused_valid_o = step_unbars;
   assign refused_qp_o    = step_qp;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
@@ -1007,8 +1010,8 @@ module receive_engine
 
   clock_gate u_clk_responder (
       .clk_i,
-      .enable_i(rst_i || wish != '0 || ring_waits || hold != hold_q ||
-          unread_ready_o || next || offer || reacting || landing_valid_i || landings != '0 ||
+      .enable_i(rst_i || wish != '0 || ring_waits || hold != hold_q || unread_ready_o || next || offer || reacting ||
+          landing_valid_i || landings != '0 ||
           parts_move || !responder_idle || carried_count != '0 || refusing_o || original_valid_i || originals != '0 ||
           atomic_valid || (atomics_o != '0 && !performing) || writer_moves || !answers_idle || !replies_idle ||
           left_in_valid || left_valid),

@@ -48,13 +48,14 @@ module resolve_rings
     output logic                 moved_o,
     input  logic                 hold_i,
 
+    output logic   ask_valid_o,  // of ring `ring_i`
+    output place_t ask_o,
+
     // By ring
-    output logic   [Buffers-1:0] ask_valid_o,
-    output place_t               ask_o,
-    input  logic   [Buffers-1:0] verdict_valid_i,
-    input  logic   [Buffers-1:0] waits_i,          // for entries of page tables
-    input  logic   [Buffers-1:0] gone_i,
-    output logic   [Buffers-1:0] verdict_ready_o,
+    input  logic [Buffers-1:0] verdict_valid_i,
+    input  logic [Buffers-1:0] waits_i,          // for entries of page tables
+    input  logic [Buffers-1:0] gone_i,
+    output logic [Buffers-1:0] verdict_ready_o,
 
     output logic [Buffers-1:0] few_o,
     output logic               room_o,
@@ -87,6 +88,7 @@ module resolve_rings
   assign push = on_i && valid_i;
   assign moves_in = moves_i && count[from_i] != '0;
   assign asks_in = left_i.work_valid && (left_i.work.write || left_i.work.atomic || left_i.work.responds);
+  assign ask_valid_o = push && asks_in;
   assign ask_o = left_i.work.place;
   assign mark_in = '{
           asks: asks_in,
@@ -100,10 +102,8 @@ module resolve_rings
     logic comes, mark_ready;
     logic [MarkBits-1:0] marks;
 
-    assign count[r] = CountBits'(marks);
-
     assign comes = push && ring_i == buffer_t'(r);
-    assign ask_valid_o[r] = comes && asks_in;
+    assign count[r] = CountBits'(marks);
 
     fifo #(
         .Width($bits(mark_t)),
@@ -134,7 +134,7 @@ module resolve_rings
       end else begin
         put_q[r]  <= put_q[r] + PlaceBits'(comes);
         get_q[r]  <= get_q[r] + PlaceBits'(leave[r]);
-        asks_q[r] <= asks_q[r] + 6'(ask_valid_o[r]) - 6'(verdict_ready_o[r]);
+        asks_q[r] <= asks_q[r] + 6'(comes && asks_in) - 6'(verdict_ready_o[r]);
       end
     end
   end
@@ -154,13 +154,10 @@ module resolve_rings
 
   // What is in front of the one that moves, in the ring that it comes from
   logic moves_q;  // one is in its ring
-  logic leaves_then_q;  // one of these left in the cycle in which it came
-  buffer_t from_q;
-  logic [CountBits-1:0] front_q, front;
+  logic unused_drain_idle;
+  buffer_t from, from_q;
 
-  // Which counts from the second cycle on, when what has come is first offered.
-  assign front = front_q - CountBits'(leaves_then_q);
-  assign moved = front_q == '0;
+  assign from = moves_q ? from_q : from_i;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) moves_q <= 1'b0;
@@ -169,14 +166,20 @@ module resolve_rings
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) leaves_then_q <= 1'b0;
-    else leaves_then_q <= push && moves_in && leave[from_i];
+    if (push && moves_in) from_q <= from_i;
   end
 
-  always_ff @(posedge clk_i) begin
-    if (push && moves_in) {from_q, front_q} <= {from_i, count[from_i]};
-    else if (moves_q) front_q <= front - CountBits'(leave[from_q] && front != '0);
-  end
+  drain #(
+      .CountBits(CountBits)
+  ) u_front (
+      .clk_i,
+      .rst_i,
+      .start_i (moves_q || (push && moves_in)),
+      .count_i (count[from]),
+      .pop_i   (leave[from]),
+      .passed_o(moved),
+      .idle_o  (unused_drain_idle)
+  );
 
   always_ff @(posedge clk_i) begin
     if (rst_i || parts_i) {put_high_q, get_high_q} <= '0;
@@ -187,7 +190,7 @@ module resolve_rings
   end
 
   // What leaves is there in the next cycle.
-  logic gone_q, moved_q;
+  logic gone_q;
   buffer_t ring_q;
   logic [QpBits-1:0] work_qp, step_qp;
   left_t left;
@@ -206,8 +209,8 @@ module resolve_rings
   );
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) {leaves_q, moved_q} <= '0;
-    else {leaves_q, moved_q} <= {leaves, (leaves && mark[pick].moves) || (push && moves_i && !moves_in)};
+    if (rst_i) {leaves_q, moved_o} <= '0;
+    else {leaves_q, moved_o} <= {leaves, (leaves && mark[pick].moves) || (push && moves_i && !moves_in)};
   end
 
   always_ff @(posedge clk_i) begin
@@ -230,8 +233,6 @@ module resolve_rings
       gone_o    = gone_q;
     end
   end
-
-  assign moved_o = moved_q;
 
   always_comb begin
     room_o    = 1'b1;

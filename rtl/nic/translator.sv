@@ -12,7 +12,7 @@
 //   receive only with `ahead_i`, else when all has come that the ring waits for.
 // - An access that its region does not hold is not looked up, and one of a region without a table neither: its verdict
 //   is that all is there. That it is not permitted is found elsewhere.
-// - `ask_valid_i` has no back-pressure: at most `Asks` of an asker wait for their verdict to be taken (asserted).
+// - Asks have no back-pressure: at most `Asks` of an asker wait for their verdict to be taken (asserted).
 // - A region that is written forgets the entries of the table that it had; `busy_o` is 1 meanwhile, and no other region
 //   may be written. Turning translation on forgets all, tables too; regions that are written before have none.
 //
@@ -38,12 +38,14 @@ module translator
     input  table_t                  table_i,
     output logic                    busy_o,
 
-    // By asker: the rings of receive, of which one asks at a time, and transmit
-    input logic [Askers-1:0] ask_valid_i,
-    input place_t receive_ask_i,
-    input place_t transmit_ask_i,
-    output logic receive_room_o,  // less than half of the asks that there is room for wait for the tables
+    input  logic    receive_ask_valid_i,
+    input  buffer_t receive_ask_ring_i,
+    input  place_t  receive_ask_i,
+    output logic    receive_room_o,        // less than half of the asks that there is room for wait for the tables
+    input  logic    transmit_ask_valid_i,
+    input  place_t  transmit_ask_i,
 
+    // By asker: the rings of receive, and transmit
     output logic [Askers-1:0] verdict_valid_o,
     output logic [Askers-1:0] waits_o,          // the next verdict is there when entries have come
     output logic [Askers-1:0] gone_o,           // an entry names no page
@@ -99,7 +101,7 @@ module translator
   logic [39:0] forget_count;
 
   logic [1:0] ask_valid, asks_ready;  // of receive and of transmit
-  buffer_t ring_in, ring;  // of receive's ask
+  buffer_t ring;  // of receive's ask
   place_t [1:0] asks;
   place_t ask;
 
@@ -186,20 +188,15 @@ module translator
   logic looked_up_q;
   entry_number_t first_q;
 
-  always_comb begin
-    ring_in = '0;
-    for (int unsigned r = 0; r < Buffers; r++) if (ask_valid_i[r]) ring_in = buffer_t'(r);
-  end
-
   fifo #(
       .Width($bits(buffer_t) + $bits(place_t)),
       .Depth(Asks)
   ) u_receive_asks (
       .clk_i,
       .rst_i,
-      .valid_i(ask_valid_i[Buffers-1:0] != '0),
+      .valid_i(receive_ask_valid_i),
       .ready_o(asks_ready[0]),
-      .data_i ({ring_in, receive_ask_i}),
+      .data_i ({receive_ask_ring_i, receive_ask_i}),
       .valid_o(ask_valid[0]),
       .ready_i(asks_read && !ask_from),
       .data_o ({ring, asks[0]}),
@@ -212,7 +209,7 @@ module translator
   ) u_transmit_asks (
       .clk_i,
       .rst_i,
-      .valid_i(ask_valid_i[AskTransmit]),
+      .valid_i(transmit_ask_valid_i),
       .ready_o(asks_ready[1]),
       .data_i (transmit_ask_i),
       .valid_o(ask_valid[1]),
@@ -481,14 +478,13 @@ module translator
                          region_i.pd, place_q.remote,
                          last[11:0]};
 
-  assign idle_o = ask_valid_i == '0 && asked == '0 && !read_q && !pages_valid_q && located_count == '0 && waiting == '0 &&
-      known == '0 && filled_q == issued_q && come_q == issued_q && !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
+  assign idle_o = !receive_ask_valid_i && !transmit_ask_valid_i && asked == '0 && !read_q && !pages_valid_q &&
+      located_count == '0 && waiting == '0 && known == '0 && filled_q == issued_q && come_q == issued_q &&
+      !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (($onehot0(
-          ask_valid_i[Buffers-1:0]
-      )) && (ask_valid_i[Buffers-1:0] == '0 || asks_ready[0]) && (!ask_valid_i[AskTransmit] || asks_ready[1]))
+      assert ((!receive_ask_valid_i || asks_ready[0]) && (!transmit_ask_valid_i || asks_ready[1]))
       else $error("translator: an ask that has no room");
       assert (!pages_valid_q || located_ready[pages_from_q])
       else $error("translator: numbers that have no room");

@@ -190,6 +190,9 @@ package nic_pkg;
     response_t response;
   } left_t;
 
+  // Steps that may wait in a ring of resolve_rings, one of several, when another event is taken
+  localparam int unsigned RingMost = 40;
+
   // Who asks the translator: the rings of receive, one for each part of its buffer, and transmit behind them
   localparam int unsigned AskTransmit = Buffers;
   localparam int unsigned Askers = Buffers + 1;

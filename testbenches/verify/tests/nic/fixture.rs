@@ -10,7 +10,7 @@ use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::QpSettings;
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Recv, Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Completion, Recv, Status, Work, WorkKind};
 use xoff_sim::time::LineRate;
 use xoff_sim::wire::MacAddr;
 use xoff_verify::property::nic::pair::{Pair, PairConfig, REGION, Wire, all, qp};
@@ -109,6 +109,16 @@ impl Tested {
             start = sent.line_free(LineRate::G40);
             self.receive(side, sent.end, bytes);
         }
+    }
+
+    /// The completions of each QP of a side, receive and send apart, in their order.
+    pub fn completions_by_qp(&self, side: usize) -> BTreeMap<(u16, bool), Vec<Completion>> {
+        let mut by_qp = BTreeMap::<_, Vec<_>>::new();
+        for (qp, completion) in &self.completions[side] {
+            let key = (*qp, completion.receive);
+            by_qp.entry(key).or_default().push(*completion);
+        }
+        by_qp
     }
 
     pub fn count(&mut self, side: usize, counter: u16) -> u32 {

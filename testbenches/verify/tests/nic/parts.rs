@@ -1,25 +1,21 @@
 //! Translation where each part of the receive buffer waits for page table entries by itself (rtl/nic/README.md). The
 //! order of what a QP does is that of its packets, whatever parts they come from.
 
-use std::collections::BTreeMap;
-
 use crate::fixture::{MTU, Tested, done, dscp_maps, good, post, signaled_write};
 use crate::standard::packet;
+use crate::translation::{DELAY, PAGE, config};
 use xoff_network::Endpoint;
 use xoff_sim::headers::{Headers, rewrite};
 use xoff_sim::host::memory::content;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;
-use xoff_sim::protocol::gbn::{Completion, Status, Work, WorkKind};
+use xoff_sim::protocol::gbn::{Status, Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{Opcode, RethRepr};
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, QPN_BASE, REGION, REGIONS, all, qp};
 
-const PAGE: u64 = 4_096;
-/// Cycles from a read of an entry to the entry.
-const DELAY: u64 = 400;
 const PARTS: u16 = 8;
 
 /// Class c has DSCP 8c and part c of the buffer, 256 cells each. Of QP i all is of class i modulo 8.
@@ -57,15 +53,6 @@ fn pair_of_timed(translation: [Option<TranslationConfig>; 2], qps: u16, timeout:
         }
     }
     pair
-}
-
-fn config(sets: u32, stall: StallScope) -> TranslationConfig {
-    TranslationConfig {
-        entries: TranslationConfig::RTL_WAYS * sets,
-        sets,
-        stall,
-        ..TranslationConfig::default()
-    }
 }
 
 fn pair(stall: StallScope) -> Tested {
@@ -308,13 +295,7 @@ fn frames_of_any_part_leave_memory_and_completions_as_they_are() {
         pair.run(400_000, &mut any, |pair| done(pair, counts));
         good(&pair);
         pair.rest(5_000, &mut any);
-        let of_qps = [0, 1].map(|side| {
-            let mut of_qps = BTreeMap::<_, Vec<Completion>>::new();
-            for (qp, completion) in &pair.completions[side] {
-                (of_qps.entry((*qp, completion.receive)).or_default()).push(*completion);
-            }
-            of_qps
-        });
+        let of_qps = [0, 1].map(|side| pair.completions_by_qp(side));
         let misses = pair.count(1, reg::TRANSLATION_MISSES);
         (of_qps, [0, 1].map(|side| pair.memory(side)), misses)
     };
@@ -326,6 +307,61 @@ fn frames_of_any_part_leave_memory_and_completions_as_they_are() {
         assert!(bytes == memory, "seed {seed}");
         assert!(misses > 100, "{misses}");
     }
+}
+
+/// IBTA volume 1, 9.7.5.1: what is acknowledged is in memory. WRITEs miss their pages in one part, while small READ
+/// responses come through the others in nearly every cycle in which the responder steps.
+#[test]
+fn what_is_acknowledged_is_written_whatever_passes_beside_it() {
+    const WRITERS: [u16; 4] = [0, PARTS, 2 * PARTS, 3 * PARTS];
+    const MESSAGES: u64 = 12;
+    let mut pair = pair_of([None, Some(config(512, StallScope::Part))], WRITERS[3] + 1);
+    let readable = Region {
+        remote_write: false,
+        ..REGIONS[0].1
+    };
+    pair.let_read(0, 7, &readable).unwrap();
+    let place = |writer: u64, message: u64| (4 * message + writer) * PAGE;
+    for message in 0..MESSAGES {
+        for (writer, index) in (0..).zip(WRITERS) {
+            let work = signaled_write(&pair, 0, place(writer, message), 8);
+            pair.post(0, index, work);
+        }
+    }
+    let (mut reads, mut seen) = (0, 0);
+    while pair.completions[0].len() < WRITERS.len() * MESSAGES as usize {
+        assert!(pair.now() < 100 * DELAY, "{:?}", pair.completions);
+        if reads < pair.completions[1].len() + 40 {
+            let read = Work {
+                kind: WorkKind::READ,
+                local_va: REGION + 1_000 * PAGE,
+                local_key: pair.key[1],
+                remote_key: readable.key(7),
+                ..signaled_write(&pair, 1, 0, 8)
+            };
+            pair.post(1, 1 + (reads % 7) as u16, read);
+            reads += 1;
+        }
+        pair.step(&mut all);
+        for (_, _, frame) in &pair.frames[seen..] {
+            let aeth = frame.ext.as_ref().and_then(|ext| ext.aeth);
+            let (Some(bth), Some(_)) = (frame.bth, aeth) else {
+                continue;
+            };
+            let index = (bth.dest_qp.get() - QPN_BASE) as u16;
+            let Some(writer) = WRITERS.iter().position(|it| *it == index) else {
+                continue;
+            };
+            let acknowledged = bth.psn.ahead_of(qp(0, index).requester_psn) as u64 + 1;
+            for message in 0..acknowledged {
+                let va = REGION + place(writer as u64, message);
+                let there = pair.written[1].iter().any(|it| it.va == va);
+                assert!(there, "QP {index}, message {message}");
+            }
+        }
+        seen = pair.frames.len();
+    }
+    assert!(reads > 500, "{reads}");
 }
 
 /// A completion of a READ tells that its data is in memory, whatever part the data of others waits in.

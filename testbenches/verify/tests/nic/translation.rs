@@ -15,11 +15,12 @@ use xoff_sim::wire::frame::ParsedFrame;
 use xoff_sim::wire::{Opcode, RethRepr};
 use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, REGIONS, all, qp};
 
-const PAGE: u64 = 4_096;
+pub const PAGE: u64 = 4_096;
 /// Cycles from a read of an entry to the entry.
-const DELAY: u64 = 400;
+pub const DELAY: u64 = 400;
 
-fn config(sets: u32, stall: StallScope) -> TranslationConfig {
+/// Settings of a cache of the RTL NIC.
+pub fn config(sets: u32, stall: StallScope) -> TranslationConfig {
     TranslationConfig {
         entries: 4 * sets,
         sets,
@@ -463,13 +464,7 @@ fn memory_and_completions_are_as_with_all_on_chip() {
         });
         pair.rest(5_000, &mut all);
         assert!(pair.memory(1) == expected);
-        let of_qps = [0, 1].map(|side| {
-            let mut of_qps = BTreeMap::<_, Vec<_>>::new();
-            for (qp, completion) in &pair.completions[side] {
-                (of_qps.entry((*qp, completion.receive)).or_default()).push(*completion);
-            }
-            of_qps
-        });
+        let of_qps = [0, 1].map(|side| pair.completions_by_qp(side));
         (
             of_qps,
             [0, 1].map(|side| pair.memory(side)),

@@ -78,8 +78,8 @@ pub struct Head {
     /// Seed of addresses, QP numbers, keys, tags, first PSNs and class maps; 0: plain ones.
     #[serde(default, skip_serializing_if = "is_plain")]
     pub values: u64,
-    /// NICs translate addresses, with a cache of so many sets: 1 is 1, each more doubles them; 0: all is on chip. Even
-    /// ones look up what is behind a miss meanwhile.
+    /// NICs translate addresses, with a cache of so many sets: 1 is 1, each more doubles them; 0: all is on chip. It says
+    /// what a miss stops, too: [`stall`](Self::stall).
     #[serde(default, skip_serializing_if = "is_plain")]
     pub translation: u8,
     /// Messages may be READs and atomics: there is memory for them.
@@ -91,7 +91,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// What a miss of what is received stops.
+    /// What a miss of a received packet stops.
     pub const fn stall(&self) -> StallScope {
         match self.translation % 3 {
             0 => StallScope::Part,
