@@ -214,7 +214,7 @@ impl Requests {
         // Behind a READ that is not answered it says that the response is missing, and no more.
         let [most, least] = [self.acked, self.sure].map(|acked| self.unanswered(acked, messages));
         self.sure = self.sure.max(upto.min(least));
-        self.acknowledge(at, upto.min(most), lossy);
+        self.acknowledge(at, upto.min(most), messages, lossy);
         let kind = (aeth.syndrome >> 5, aeth.syndrome & 31);
         // The NIC may have taken a response that is not sure here.
         if let (3, code @ 1..=3) = kind {
@@ -276,7 +276,7 @@ impl Requests {
             self.sure = self.sure.max(least);
         }
         if number >= most {
-            self.acknowledge(at, most, lossy);
+            self.acknowledge(at, most, messages, lossy);
         }
         // A go-back-0 requester whose ACK timer has run out has gone back to the start of the READ, which is missing then.
         let restarted = self.qp.restart && !first && (self.expired || self.runs_out(at));
@@ -288,20 +288,23 @@ impl Requests {
         }
         // If it may have come before, the NIC's timer does not begin anew.
         if number == most {
-            self.acknowledge(at, number + 1, lossy || !sure);
+            self.acknowledge(at, number + 1, messages, lossy || !sure);
         }
         (number == most || number == least).then_some(number)
     }
 
-    fn acknowledge(&mut self, at: Ps, upto: u64, lossy: bool) {
+    fn acknowledge(&mut self, at: Ps, upto: u64, messages: &Messages, lossy: bool) {
         if upto <= self.acked {
             return;
         }
-        // The answer is on its way through the NIC for a while, in which the timer still runs. Responses, and what comes
-        // behind them, wait for writes in front of them, which the host may not take.
-        let late = match self.asked {
-            Some(_) => self.options.grace.max(self.options.stall),
-            None => self.options.grace,
+        // The answer is on its way through the NIC for a while, in which the timer still runs. Responses wait for writes
+        // in front of them, which the host may not take; and so does all that comes once a READ was asked for, or is
+        // asked for meanwhile.
+        let left = &messages.list()[messages.complete(self.acked)..];
+        let returns = left.iter().any(|message| message.work.operation.returns());
+        let late = match self.asked.is_some() || returns {
+            true => self.options.grace.max(self.options.stall),
+            false => self.options.grace,
         };
         self.expired |= self.acked < self.top && self.runs_out(at.saturating_add(late));
         self.acked = upto;

@@ -372,7 +372,9 @@ impl Pair {
         let full = self.network.node(node).counters().get(reg::DROP_FULL) > 0;
         if full && !self.overflowed[side] {
             self.overflowed[side] = true;
-            self.push(now, side, What::Overflowed);
+            // What was dropped has arrived in this step.
+            let begin = Time::from_ps(now.as_ps().saturating_sub(STEP.as_ps()));
+            self.push(begin, side, What::Overflowed);
         }
     }
 }

@@ -600,7 +600,7 @@ impl Bench {
         outside.see(&self.pair, |side, index| setup.qpn(side, index));
         for (side, full) in full.into_iter().enumerate() {
             if full && !std::mem::replace(&mut self.overflowed[side], true) {
-                outside.overflowed(self.pair.time(), side);
+                outside.overflowed(side);
             }
         }
     }

@@ -24,6 +24,8 @@ pub struct Outside {
     frames: [usize; 2],
     /// Completions and writes, by side.
     results: [[usize; 2]; 2],
+    /// All before it is judged.
+    judged: Time,
 }
 
 impl Outside {
@@ -39,6 +41,7 @@ impl Outside {
             oracle: Oracle::new(options, |_, va| content(va)),
             frames: [0; 2],
             results: [[0; 2]; 2],
+            judged: Time::ZERO,
         }
     }
 
@@ -127,9 +130,10 @@ impl Outside {
         }
     }
 
-    /// A side has dropped frames because its buffer was full.
-    pub fn overflowed(&mut self, at: Time, side: usize) {
-        self.tell(at, side, What::Overflowed);
+    /// A side has dropped frames because its buffer was full. The first of them has arrived, and may be among those that
+    /// are known and not judged.
+    pub fn overflowed(&mut self, side: usize) {
+        self.tell(self.judged, side, What::Overflowed);
     }
 
     /// Judges what is known by now.
@@ -139,6 +143,7 @@ impl Outside {
     /// The first rule that does not hold.
     pub fn judge(&mut self, pair: &Pair) -> Result<(), Disagreement> {
         let until = pair.watched().as_ps().saturating_sub(LATE.as_ps());
+        self.judged = self.judged.max(Time::from_ps(until));
         self.oracle.judge_until(until).map_err(from_outside)
     }
 
@@ -161,11 +166,11 @@ mod tests {
     use xoff_oracle::{Completion, Operation, Status};
     use xoff_sim::protocol::gbn::WorkKind;
 
-    use super::super::pair::{QPN_BASE, REGIONS, qp};
+    use super::super::pair::{QPN_BASE, REGIONS, all, qp};
     use super::*;
 
-    /// Two NICs with a QP each, of which side 0 has posted a WRITE.
-    fn posted() -> Outside {
+    /// Two NICs with a QP each, of which side 0 has posted a WRITE of so many bytes.
+    fn posted(length: u32) -> Outside {
         let mut outside = Outside::new();
         for side in 0..2 {
             let (index, region) = REGIONS[0];
@@ -176,7 +181,7 @@ mod tests {
         let work = gbn::Work {
             kind: WorkKind::WRITE,
             signaled: true,
-            length: 100,
+            length,
             remote_va: region.base,
             remote_key: region.key(index),
             id: 7,
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn success_of_what_was_never_sent_is_found() {
-        let mut outside = posted();
+        let mut outside = posted(100);
         let completion = Completion {
             id: 7,
             receive: false,
@@ -207,9 +212,41 @@ mod tests {
         );
     }
 
+    /// That a NIC drops frames is known when it has dropped one, which has arrived before.
+    #[test]
+    fn an_answer_that_was_dropped_was_not_taken() {
+        let judged = |overflows: bool| {
+            let mut pair = Pair::new(1, &|_| {}, 1).unwrap();
+            let work = gbn::Work {
+                kind: WorkKind::WRITE,
+                remote_va: REGIONS[0].1.base,
+                remote_key: pair.key[1],
+                id: 7,
+                ..gbn::Work::default()
+            };
+            pair.post(0, 0, work);
+            while pair.arrivals.len() < 2 {
+                pair.step(&mut all).unwrap();
+            }
+            let mut outside = posted(0);
+            let request = pair.frames[0].1.clone();
+            outside.see(&pair, |_, index| QPN_BASE + u32::from(index));
+            if overflows {
+                outside.overflowed(0);
+            }
+            // The ACK timeout after its request, the request is repeated, although the ACK has come.
+            let at = request.start + Duration::from_us(33);
+            outside.tell(at, 0, What::Sent(request.bytes.whole().to_vec()));
+            outside.oracle.judge_until(at.as_ps() + 1)
+        };
+        judged(true).unwrap();
+        let found = judged(false).unwrap_err().to_string();
+        assert!(found.contains("requests."), "{found}");
+    }
+
     #[test]
     fn a_message_that_never_ends_is_found() {
-        let found = posted().finish().unwrap_err();
+        let found = posted(100).finish().unwrap_err();
         assert!(found.contains("sends.missing"), "{found}");
     }
 }
