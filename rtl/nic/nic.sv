@@ -361,7 +361,7 @@ module nic
   logic [QpBits-1:0] ack_qp;
   psn_t ack_psn;
   logic [7:0] ack_syndrome;
-  logic [7:0] answer_head, answer_coming, answer_head_pop;
+  logic [7:0] answer_head, answer_coming, answer_behind, answer_head_pop;
   logic [7:0][QpBits-1:0] answer_head_qp;
   response_t [7:0] answer_response;
   logic [Counters-1:0] receive_event;
@@ -464,6 +464,7 @@ module nic
       .answer_qp_o       (answer_head_qp),
       .answer_response_o (answer_response),
       .answer_coming_o   (answer_coming),
+      .answer_behind_o   (answer_behind),
       .answer_pop_i      (answer_head_pop),
       .answerable_o      (answerable),
       .sending_i         (sending),
@@ -703,6 +704,7 @@ module nic
       .answer_qp_i        (answer_head_qp),
       .answer_response_i  (answer_response),
       .answer_coming_i    (answer_coming),
+      .answer_behind_i    (answer_behind),
       .answer_pop_o       (answer_head_pop),
       .answerable_i       (answerable),
       .sending_o          (sending),

@@ -134,6 +134,7 @@ module nic_receive
     output logic      [7:0][QpBits-1:0] answer_qp_o,
     output response_t [7:0]             answer_response_o,
     output logic      [7:0]             answer_coming_o,    // is about to come
+    output logic      [7:0]             answer_behind_o,    // behind a packet that is looked up
     input  logic      [7:0]             answer_pop_i,
 
     // READ responses, as in receive_engine
@@ -597,6 +598,7 @@ module nic_receive
       .answer_qp_o,
       .answer_response_o,
       .answer_coming_o,
+      .answer_behind_o,
       .answer_pop_i,
       .answerable_o,
       .sending_i,

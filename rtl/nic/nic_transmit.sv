@@ -135,6 +135,7 @@ module nic_transmit
     input  logic      [7:0][QpBits-1:0] answer_qp_i,
     input  response_t [7:0]             answer_response_i,
     input  logic      [7:0]             answer_coming_i,    // is about to come
+    input  logic      [7:0]             answer_behind_i,    // behind a packet that is looked up
     output logic      [7:0]             answer_pop_o,
 
     // READ responses
@@ -716,6 +717,7 @@ module nic_transmit
       .answer_qp_i,
       .answer_response_i,
       .answer_coming_i,
+      .answer_behind_i,
       .answer_pop_o,
       .slot_held_i     (class_held),
       .slot_valid_i    (head),

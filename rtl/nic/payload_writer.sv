@@ -318,23 +318,37 @@ module payload_writer
   localparam int unsigned RingShort = 24;
 
   logic pass;
-  logic [Buffers-1:0] rings_room;
-  logic [Buffers-1:0][CountBits-1:0] queued_q;
+  logic rings_room;
+  logic [Buffers-1:0][CountBits-1:0] queued_q, queued_d;
 
   assign pass   = head_valid && head_ready;
   assign full_o = 32'(heads) >= Depth - 8;
 
-  for (genvar r = 0; r < Buffers; r++) begin : gen_ring
-    logic comes;
-    assign comes = queued_i && queued_ring_i == buffer_t'(r);
-    assign pass_o[r] = pass && head_ring == buffer_t'(r);
-    assign short_o[r] = 32'(queued_q[r]) < RingShort;
-    assign rings_room[r] = 32'(queued_q[r]) < RingMost;
+  always_comb begin
+    pass_o = '0;
+    pass_o[head_ring] = pass;
+  end
 
-    always_ff @(posedge clk_i) begin
-      if (rst_i) queued_q[r] <= '0;
-      else if (translating_i) queued_q[r] <= queued_q[r] + CountBits'(comes) - CountBits'(pass_o[r]);
-    end
+  always_comb begin
+    queued_d = queued_q;
+    if (queued_i || pass)
+      for (int unsigned r = 0; r < Buffers; r++)
+      queued_d[r] = queued_q[r] + CountBits'(queued_i && queued_ring_i == buffer_t'(r)) - CountBits'(pass_o[r]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) queued_q <= '0;
+    else if (translating_i && (queued_i || pass)) queued_q <= queued_d;
+  end
+
+  always_comb begin
+    short_o    = '1;
+    rings_room = 1'b1;
+    if (parts_i)
+      for (int unsigned r = 0; r < Buffers; r++) begin
+        short_o[r] = 32'(queued_q[r]) < RingShort;
+        if (32'(queued_q[r]) >= RingMost) rings_room = 1'b0;
+      end
   end
 
   always_comb begin
@@ -345,7 +359,7 @@ module payload_writer
     end
   end
 
-  assign room_o = parts_i ? rings_room == '1 : 32'(count_o[0]) < Depth - Reserve;
+  assign room_o = parts_i ? rings_room : 32'(count_o[0]) < Depth - Reserve;
 
   logic beat_valid, beat_ready, reader_idle, unused_done;
 

@@ -164,6 +164,7 @@ module receive_engine
     output logic      [7:0][QpBits-1:0] answer_qp_o,
     output response_t [7:0]             answer_response_o,
     output logic      [7:0]             answer_coming_o,
+    output logic      [7:0]             answer_behind_o,    // and waits behind a packet that is looked up
     input  logic      [7:0]             answer_pop_i,
 
     // READ responses
@@ -562,6 +563,7 @@ module receive_engine
   left_t left_in, left;
   buffer_t ring_in, ring_from, left_ring;
   logic [7:0] stalled;
+  logic [Buffers-1:0] ring_asks;
   logic writer_full, hold, hold_q;
   reply_t reply;  // what a step tells of READs
   logic left_tells;
@@ -653,6 +655,7 @@ module receive_engine
       .verdict_ready_o,
       .few_o    (ring_few),
       .room_o   (rings_room),
+      .asks_o   (ring_asks),
       .stalled_o(stalled),
       .idle_o   (resolve_idle)
   );
@@ -963,12 +966,17 @@ module receive_engine
       .idle_o          (answers_idle)
   );
 
-  // One that waits for page table entries, as it did in the cycle before, is not a few cycles away.
+  // One that waits for page table entries, as it did in the cycle before, is not a few cycles away; and one behind a
+  // packet that is looked up is somewhat more.
   logic stalled_q;
 
   always_ff @(posedge clk_resolve) stalled_q <= !rst_i && stalled != '0;
 
   assign answer_coming_o = stalled_q ? '0 : coming;
+
+  always_comb begin
+    for (int unsigned c = 0; c < 8; c++) answer_behind_o[c] = ring_asks[parts_i?buffer_of_i[c] : '0];
+  end
 
   assign failed_o = step_valid &&
       step_note inside {ResponderInvalid, ResponderAccess, ResponderTooLong, ResponderUnwritable};
@@ -1020,7 +1028,7 @@ module receive_engine
 
   clock_gate u_clk_resolve (
       .clk_i,
-      .enable_i(rst_i || !resolve_idle),
+      .enable_i(rst_i || !resolve_idle || stalled_q),
       .clk_o   (clk_resolve)
   );
 

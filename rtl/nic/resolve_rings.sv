@@ -11,7 +11,8 @@
 //   it came. The owner has one of these at a time: until `moved_o` says that it leaves, or that it does not wait.
 // - `few_o` of a ring: it has asked for less than half of what `room_o` allows to each. `room_o` = 1: there is room for
 //   what the owner lets come, and for as many asks as may be under way.
-// - `stalled_o`, by class: what is next in a ring waits for entries of page tables.
+// - `asks_o`, by ring: its first waited for a verdict in the cycle before. `stalled_o`, by class: the first of a ring
+//   waits for entries of page tables.
 //
 // The rings are in one RAM, which is read when a ring has its turn; what it has to wait for is beside it.
 //
@@ -59,6 +60,7 @@ module resolve_rings
 
     output logic [Buffers-1:0] few_o,
     output logic               room_o,
+    output logic [Buffers-1:0] asks_o,
     output logic [        7:0] stalled_o,
     output logic               idle_o
 );
@@ -74,19 +76,20 @@ module resolve_rings
     class_t class_of;
   } mark_t;
 
-  logic asks_in, moves_in, push, leaves, leaves_q, moved;
-  mark_t mark_in;
-  mark_t [Buffers-1:0] mark;
-  logic [Buffers-1:0] mark_valid, ready, leave, full;
-  logic [Buffers-1:0][5:0] asks_q;
+  logic asks_in, moves_in, push, leaves, leaves_q, moved, first_in, second_in, fetches, fetched_q;
+  mark_t mark_in, fetched;
+  mark_t [Buffers-1:0] mark_q, next, next_q;  // of the first of each ring, and of the second
+  logic [Buffers-1:0] some_q, few_q, asks, settles, moves, ready, leave;
+  logic [Buffers-1:0][5:0] asks_q, asks_d;
   logic [Buffers-1:0][PlaceBits-1:0] put_q, get_q;
   logic [2:0] put_high_q, get_high_q;  // of one alone: the rings one behind the other
-  logic [Buffers-1:0][CountBits-1:0] count;
-  buffer_t pick;
+  logic [Buffers-1:0][CountBits-1:0] count_q, count_d;
+  logic [PlaceBits-1:0] third;  // place of the third of the ring that one leaves
+  buffer_t put_high, get_high, pick, fetched_ring_q;
   logic unused_turn_moves;
 
   assign push = on_i && valid_i;
-  assign moves_in = moves_i && count[from_i] != '0;
+  assign moves_in = moves_i && count_q[from_i] != '0;
   assign asks_in = left_i.work_valid && (left_i.work.write || left_i.work.atomic || left_i.work.responds);
   assign ask_valid_o = push && asks_in;
   assign ask_o = left_i.work.place;
@@ -97,47 +100,43 @@ module resolve_rings
           class_of: left_i.work.class_of
       };
 
-  for (genvar r = 0; r < Buffers; r++) begin : gen_ring
-    localparam int unsigned MarkBits = $clog2((r == 0 ? Alone : Depth) + 1);
-    logic comes, mark_ready;
-    logic [MarkBits-1:0] marks;
+  // The marks of two of a ring are in registers. When one leaves, that of the third is fetched, and is the second then.
+  assign first_in = push && (count_q[ring_i] == '0 || (leave[ring_i] && count_q[ring_i] == CountBits'(1)));
+  assign second_in = push && (leave[ring_i] ? count_q[ring_i] == CountBits'(2) : count_q[ring_i] == CountBits'(1));
+  assign fetches = leaves && count_q[pick] > CountBits'(2);
+  assign third = get_q[pick] + PlaceBits'(2);
 
-    assign comes = push && ring_i == buffer_t'(r);
-    assign count[r] = CountBits'(marks);
+  ram_1r1w #(
+      .Width($bits(mark_t)),
+      .Depth(Buffers * Depth)
+  ) u_marks (
+      .clk_i,
+      .write_i        (push),
+      .write_address_i({put_high, put_q[ring_i]}),
+      .data_i         (mark_in),
+      .read_i         (fetches),
+      .read_address_i ({get_high + 3'(!parts_i && third < PlaceBits'(2)), third}),
+      .data_o         (fetched)
+  );
 
-    fifo #(
-        .Width($bits(mark_t)),
-        .Depth(r == 0 ? Alone : Depth)
-    ) u_marks (
-        .clk_i,
-        .rst_i,
-        .valid_i(comes),
-        .ready_o(mark_ready),
-        .data_i (mark_in),
-        .valid_o(mark_valid[r]),
-        .ready_i(leave[r]),
-        .data_o (mark[r]),
-        .count_o(marks)
-    );
-
-    assign full[r] = !mark_ready;
-    assign ready[r] = mark_valid[r] && !hold_i && (!mark[r].asks || verdict_valid_i[r]) && (!mark[r].moves || moved) &&
-        !(leaves_q && mark[r].settles);
-    assign verdict_ready_o[r] = leave[r] && mark[r].asks;
-    assign few_o[r] = asks_q[r] < AsksMax / 2;
-
-    always_ff @(posedge clk_i) begin
-      if (rst_i) begin
-        put_q[r]  <= '0;
-        get_q[r]  <= '0;
-        asks_q[r] <= '0;
-      end else begin
-        put_q[r]  <= put_q[r] + PlaceBits'(comes);
-        get_q[r]  <= get_q[r] + PlaceBits'(leave[r]);
-        asks_q[r] <= asks_q[r] + 6'(comes && asks_in) - 6'(verdict_ready_o[r]);
-      end
-    end
+  always_comb begin
+    next = next_q;
+    if (fetched_q) next[fetched_ring_q] = fetched;
   end
+
+  always_comb begin
+    for (int unsigned r = 0; r < Buffers; r++)
+    {asks[r], settles[r], moves[r]} = {mark_q[r].asks, mark_q[r].settles, mark_q[r].moves};
+  end
+
+  always_comb begin
+    ready = some_q & (~asks | verdict_valid_i);
+    if (!moved) ready &= ~moves;
+    if (leaves_q) ready &= ~settles;
+    if (hold_i) ready = '0;
+  end
+
+  assign verdict_ready_o = leave & asks;
 
   round_robin_arbiter #(
       .Count(Buffers)
@@ -152,9 +151,56 @@ module resolve_rings
       .moves_o  (unused_turn_moves)
   );
 
+  always_comb begin
+    count_d = count_q;
+    asks_d  = asks_q;
+    if (push || leaves)
+      for (int unsigned r = 0; r < Buffers; r++) begin
+        count_d[r] = count_q[r] + CountBits'(push && ring_i == buffer_t'(r)) - CountBits'(leave[r]);
+        asks_d[r]  = asks_q[r] + 6'(ask_valid_o && ring_i == buffer_t'(r)) - 6'(verdict_ready_o[r]);
+      end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      count_q   <= '0;
+      asks_q    <= '0;
+      some_q    <= '0;
+      few_q     <= '1;
+      put_q     <= '0;
+      get_q     <= '0;
+      fetched_q <= 1'b0;
+      room_o    <= 1'b1;
+    end else begin
+      fetched_q <= fetches;
+      if (push) put_q[ring_i] <= put_q[ring_i] + 1'b1;
+      if (leaves) get_q[pick] <= get_q[pick] + 1'b1;
+      if (push || leaves) begin
+        count_q <= count_d;
+        asks_q  <= asks_d;
+        room_o  <= 1'b1;
+        for (int unsigned r = 0; r < Buffers; r++) begin
+          some_q[r] <= count_d[r] != '0;
+          few_q[r]  <= asks_d[r] < AsksMax / 2;
+          if (asks_d[r] >= AsksMax) room_o <= 1'b0;
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (fetches) fetched_ring_q <= pick;
+    if (fetched_q) next_q[fetched_ring_q] <= fetched;
+    if (leaves) mark_q[pick] <= next[pick];
+    if (first_in) mark_q[ring_i] <= mark_in;
+    if (second_in) next_q[ring_i] <= mark_in;
+  end
+
+  assign few_o = few_q;
+
   // What is in front of the one that moves, in the ring that it comes from
   logic moves_q;  // one is in its ring
-  logic unused_drain_idle;
+  logic front_idle;
   buffer_t from, from_q;
 
   assign from = moves_q ? from_q : from_i;
@@ -175,11 +221,14 @@ module resolve_rings
       .clk_i,
       .rst_i,
       .start_i (moves_q || (push && moves_in)),
-      .count_i (count[from]),
+      .count_i (count_q[from]),
       .pop_i   (leave[from]),
       .passed_o(moved),
-      .idle_o  (unused_drain_idle)
+      .idle_o  (front_idle)
   );
+
+  assign put_high = parts_i ? ring_i : put_high_q;
+  assign get_high = parts_i ? pick : get_high_q;
 
   always_ff @(posedge clk_i) begin
     if (rst_i || parts_i) {put_high_q, get_high_q} <= '0;
@@ -201,20 +250,20 @@ module resolve_rings
   ) u_rings (
       .clk_i,
       .write_i        (push),
-      .write_address_i({parts_i ? ring_i : put_high_q, put_q[ring_i]}),
+      .write_address_i({put_high, put_q[ring_i]}),
       .data_i         ({work_qp_i, step_qp_i, left_i}),
       .read_i         (leaves),
-      .read_address_i ({parts_i ? pick : get_high_q, get_q[pick]}),
+      .read_address_i ({get_high, get_q[pick]}),
       .data_o         ({work_qp, step_qp, left})
   );
 
   always_ff @(posedge clk_i) begin
     if (rst_i) {leaves_q, moved_o} <= '0;
-    else {leaves_q, moved_o} <= {leaves, (leaves && mark[pick].moves) || (push && moves_i && !moves_in)};
+    else {leaves_q, moved_o} <= {leaves, (leaves && moves[pick]) || (push && moves_i && !moves_in)};
   end
 
   always_ff @(posedge clk_i) begin
-    if (leaves) {ring_q, gone_q} <= {pick, mark[pick].asks && gone_i[pick]};
+    if (leaves) {ring_q, gone_q} <= {pick, asks[pick] && gone_i[pick]};
   end
 
   always_comb begin
@@ -234,20 +283,25 @@ module resolve_rings
     end
   end
 
-  always_comb begin
-    room_o    = 1'b1;
-    stalled_o = '0;
-    for (int unsigned r = 0; r < Buffers; r++) begin
-      if (asks_q[r] >= AsksMax) room_o = 1'b0;
-      if (mark_valid[r] && mark[r].asks && waits_i[r]) stalled_o[mark[r].class_of] = 1'b1;
-    end
+  logic [Buffers-1:0] stalled;
+  assign stalled = some_q & asks & waits_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) asks_o <= '0;
+    else asks_o <= some_q & asks & ~verdict_valid_i;
   end
 
-  assign idle_o = !push && count == '0 && !leaves_q;
+  always_comb begin
+    stalled_o = '0;
+    if (stalled != '0) for (int unsigned r = 0; r < Buffers; r++) if (stalled[r]) stalled_o[mark_q[r].class_of] = 1'b1;
+  end
+
+  assign idle_o = !push && some_q == '0 && count_q == '0 && !leaves_q && !moved_o && !fetched_q && asks_o == '0 &&
+      front_idle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert (!push || !full[ring_i])
+      assert (!push || 32'(count_q[ring_i]) < (parts_i ? Depth : Alone))
       else $error("resolve_rings: a step that has no room");
       assert (!(push && moves_i) || !moves_q)
       else $error("resolve_rings: two packets move their QPs");

@@ -69,16 +69,18 @@ module send_completions
   logic straight, push, pop, ready, held_valid;
   logic [CountBits-1:0] count;
 
-  for (genvar b = 0; b < Buffers; b++) begin : gen_part
-    assign taken[b] = taken_q[b] + number_t'(taken_i && taken_part_i == buffer_t'(b));
+  always_comb begin
+    taken = taken_q;
+    if (taken_i)
+      for (int unsigned b = 0; b < Buffers; b++) if (taken_part_i == buffer_t'(b)) taken[b] = taken_q[b] + 1'b1;
+  end
 
-    always_ff @(posedge clk_i) begin
-      if (rst_i) {taken_q[b], checked_q[b], landed_q[b]} <= '0;
-      else begin
-        taken_q[b]   <= taken[b];
-        checked_q[b] <= checked_q[b] + number_t'(checked_i && checked_part_i == buffer_t'(b));
-        landed_q[b]  <= landed_q[b] + number_t'(landed_i && landed_part_i == buffer_t'(b));
-      end
+  always_ff @(posedge clk_i) begin
+    if (rst_i) {taken_q, checked_q, landed_q} <= '0;
+    else begin
+      if (taken_i) taken_q <= taken;
+      if (checked_i) checked_q[checked_part_i] <= checked_q[checked_part_i] + 1'b1;
+      if (landed_i) landed_q[landed_part_i] <= landed_q[landed_part_i] + 1'b1;
     end
   end
 
@@ -88,9 +90,9 @@ module send_completions
 
   always_comb begin
     missing = 1'b0;
-    for (int unsigned b = 0; b < Buffers; b++) begin
+    if (held_valid)
+      for (int unsigned b = 0; b < Buffers; b++)
       if (number_t'(after[b] - landed_q[b] - 1'b1) < number_t'(512)) missing = 1'b1;
-    end
   end
 
   fifo #(

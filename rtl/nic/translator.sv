@@ -2,21 +2,24 @@
 // page. Receive and transmit ask, and each gets its verdicts in the order of its asks. What the cache does not have is read
 // from the host.
 //
-//     receive's  ask ─┐                    ┌─► numbers of one or two entries ─┐        ┌─ there ────────────► verdict
-//                     ├─► region's table ──┤                 ...              ├─► cache┤
-//     transmit's ask ─┘                    └─► numbers of one or two entries ─┘        └─ missing ─► host ──► verdict
+//     receive's  ask ─┐                     ┌───────────────── put off ◄───────────────┐
+//                     ├─► tables: numbers ──┴─► cache: each entry ──┬─► there ─────────┴─► verdict
+//     transmit's ask ─┘   of one or two                             └─► missing ─► host ─► verdict
+//                         entries
 //
-// - Receive asks for each of its rings. Behind the tables each ring has a queue of its own, and so has transmit: they
-//   are the askers, which take turns at the cache, and none waits for a verdict of another.
-// - Up to `Misses` entries are read at a time, in order. What is behind a miss is looked up meanwhile; for a ring of
-//   receive only with `ahead_i`, else when all has come that the ring waits for.
-// - An access that its region does not hold is not looked up, and one of a region without a table neither: its verdict
-//   is that all is there. That it is not permitted is found elsewhere.
-// - Asks have no back-pressure: at most `Asks` of an asker wait for their verdict to be taken (asserted).
-// - A region that is written forgets the entries of the table that it had; `busy_o` is 1 meanwhile, and no other region
-//   may be written. Turning translation on forgets all, tables too; regions that are written before have none.
+// - Receive asks for each of its rings: they and transmit are the askers. None waits for a verdict of another.
+// - All are looked up in the order in which they come, one entry in a cycle. What cannot be decided then is put off, and
+//   looked up again, in the order of its asker: what is missing while as many entries are read as may be; what is behind
+//   something that is put off; and, of a ring of receive without `ahead_i`, what is behind a miss that has not come.
+//   Only an entry that is decided counts, and counts as used.
+// - Up to `EntryReads` entries are read at a time, in order. What has come makes room for another when no verdict needs
+//   it any more.
+// - Asks have no back-pressure: at most `Asks` of an asker wait for their verdict to be taken, and of receive as many in
+//   front of the tables (asserted).
+// - Regions, their tables, `busy_o` and `on_i`: as in translation_tables.
 //
-// Timing: `idle_o` depends on inputs of the same cycle; all other outputs are registers or depend on registers only.
+// Timing: `idle_o` and `busy_o` depend on inputs of the same cycle; all other outputs are registers or depend on
+// registers only.
 module translator
   import gbn_pkg::*, nic_pkg::*;
 #(
@@ -63,298 +66,187 @@ module translator
     output logic idle_o
 );
 
-  localparam int unsigned Misses = 8;
-  localparam int unsigned CountBits = $clog2(Asks + 1);
+  localparam int unsigned PlaceBits = $clog2(Asks);
+  localparam int unsigned ReadBits = $clog2(EntryReads);
+  localparam int unsigned WaitBits = $clog2(2 * Askers * (Asks + 1));
 
-  // Reads of entries are numbered. A verdict is known at most Asks cycles after the last read has come that it waits
-  // for, and as many may have come since.
-  localparam int unsigned ReadBits = $clog2(4 * Asks);
-  typedef logic [ReadBits-1:0] read_t;
-
-  //////////////////////////////////////////////////////////////////////////////////////////////
-  // Tables of regions. When a region is written, its old table is read and replaced, and then forgotten.
-
+  // A page of an ask on its way through the cache
   typedef struct packed {
-    logic [7:0]    tag;
-    logic [63:0]   base;
-    logic [63:0]   last;   // its last byte
-    logic [3:0]    page;
-    entry_number_t first;
-  } mapping_t;
+    asker_t               asker;
+    entry_number_t        number;
+    logic                 looks;   // else the ask has no entries
+    logic                 second;  // page
+    logic                 last;    // page
+    logic                 again;   // the ask was put off,
+    logic [PlaceBits-1:0] place;   // and waits at this place of its queue
+  } look_t;
 
-  typedef enum logic [1:0] {
-    Quiet   = 2'd0,
-    Read    = 2'd1,
-    Replace = 2'd2,
-    Forget  = 2'd3
-  } change_e;
+  logic located_valid, located_ready, forget_valid, forget_all, forgets, tables_busy, tables_idle;
+  asker_t   located_asker;
+  located_t located;
+  entry_number_t forget_first, forget_span;
 
-  change_e change_q;
-  logic all_q, on_q, asks_read, read_q, forgets;
-  logic [Regions-1:0] translated_q;
-  logic [IndexBits-1:0] index_q;
-  logic new_translated_q;
-  mapping_t new_q, mapping;
-  logic [64:0] new_behind;  // the first byte behind the region that is written
-  entry_number_t forget_first_q;
-  logic [51:0] forget_base_q, forget_last_q;  // the first and the last page that are forgotten
-  logic [39:0] forget_count;
-
-  logic [1:0] ask_valid, asks_ready;  // of receive and of transmit
-  buffer_t ring;  // of receive's ask
-  place_t [1:0] asks;
-  place_t ask;
-
-  ram_1r1w #(
-      .Width($bits(mapping_t)),
-      .Depth(Regions)
-  ) u_mappings (
-      .clk_i,
-      .write_i        (change_q == Replace),
-      .write_address_i(index_q),
-      .data_i         (new_q),
-      .read_i         (asks_read || (change_q == Read && !read_q)),
-      .read_address_i (asks_read ? ask.key[8+:IndexBits] : index_q),
-      .data_o         (mapping)
-  );
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      change_q     <= Quiet;
-      all_q        <= 1'b0;
-      on_q         <= 1'b0;
-      translated_q <= '0;
-    end else begin
-      on_q  <= on_i;
-      all_q <= (on_i && !on_q) || (all_q && !forgets);
-      if (on_i && !on_q) translated_q <= '0;
-      else if (change_q == Replace) translated_q[index_q] <= new_translated_q;
-      case (change_q)
-        Quiet: begin
-          if (write_i && on_i) change_q <= Read;
-          else if (all_q) change_q <= Forget;
-        end
-        Read: if (!read_q) change_q <= Replace;
-        Replace: change_q <= translated_q[index_q] ? Forget : Quiet;
-        default: if (forgets) change_q <= Quiet;
-      endcase
-    end
-  end
-
-  assign new_behind   = 65'(region_i.base) + 65'(region_i.length);
-  assign forget_count = 40'(forget_last_q - forget_base_q) + 1'b1;
-
-  always_ff @(posedge clk_i) begin
-    if (write_i && on_i) begin
-      index_q <= index_i;
-      new_translated_q <= region_i.valid && table_i.translated && region_i.length != '0;
-      new_q <= '{
-          tag: region_i.tag,
-          base: region_i.base,
-          last: new_behind[64] ? '1 : new_behind[63:0] - 1'b1,
-          page: table_i.page,
-          first: table_i.first
-      };
-    end
-    if (change_q == Replace) begin
-      forget_first_q <= mapping.first;
-      forget_base_q  <= mapping.base[63:12] >> mapping.page;
-      forget_last_q  <= mapping.last[63:12] >> mapping.page;
-    end
-  end
-
-  //////////////////////////////////////////////////////////////////////////////////////////////
-  // Asks, and the numbers of their entries
-
-  typedef logic [$clog2(Askers)-1:0] asker_t;
-
-  typedef struct packed {
-    entry_number_t first;
-    logic [1:0]    pages;
-  } located_t;
-
-  logic [1:0][CountBits-1:0] asked;
-  logic [Askers-1:0][CountBits-1:0] located_count;
-  logic [Askers-1:0] located_ready, located_valid, look_done;
-  logic ask_from, ask_last_q;  // whether transmit's ask is read, and was last
-  located_t numbers;
-  located_t [Askers-1:0] located;
-
-  logic in_region, pages_valid_q;
-  asker_t read_from_q, pages_from_q;
-  place_t place_q;
-  logic [63:0] last;
-  logic [51:0] first_page_q, last_page_q, base_page_q;
-  logic looked_up_q;
-  entry_number_t first_q;
-
-  fifo #(
-      .Width($bits(buffer_t) + $bits(place_t)),
-      .Depth(Asks)
-  ) u_receive_asks (
+  translation_tables #(
+      .Regions(Regions),
+      .Asks   (Asks)
+  ) u_tables (
       .clk_i,
       .rst_i,
-      .valid_i(receive_ask_valid_i),
-      .ready_o(asks_ready[0]),
-      .data_i ({receive_ask_ring_i, receive_ask_i}),
-      .valid_o(ask_valid[0]),
-      .ready_i(asks_read && !ask_from),
-      .data_o ({ring, asks[0]}),
-      .count_o(asked[0])
+      .on_i,
+      .write_i,
+      .index_i,
+      .region_i,
+      .table_i,
+      .busy_o          (tables_busy),
+      .receive_valid_i (receive_ask_valid_i),
+      .receive_ring_i  (receive_ask_ring_i),
+      .receive_i       (receive_ask_i),
+      .receive_room_o,
+      .transmit_valid_i(transmit_ask_valid_i),
+      .transmit_i      (transmit_ask_i),
+      .located_valid_o (located_valid),
+      .located_asker_o (located_asker),
+      .located_o       (located),
+      .located_ready_i (located_ready),
+      .forget_valid_o  (forget_valid),
+      .forget_all_o    (forget_all),
+      .forget_first_o  (forget_first),
+      .forget_span_o   (forget_span),
+      .forget_ready_i  (forgets),
+      .idle_o          (tables_idle)
   );
-
-  fifo #(
-      .Width($bits(place_t)),
-      .Depth(Asks)
-  ) u_transmit_asks (
-      .clk_i,
-      .rst_i,
-      .valid_i(transmit_ask_valid_i),
-      .ready_o(asks_ready[1]),
-      .data_i (transmit_ask_i),
-      .valid_o(ask_valid[1]),
-      .ready_i(asks_read && ask_from),
-      .data_o (asks[1]),
-      .count_o(asked[1])
-  );
-
-  for (genvar a = 0; a < Askers; a++) begin : gen_located
-    fifo #(
-        .Width($bits(located_t)),
-        .Depth(Asks)
-    ) u_located (
-        .clk_i,
-        .rst_i,
-        .valid_i(pages_valid_q && pages_from_q == asker_t'(a)),
-        .ready_o(located_ready[a]),
-        .data_i (numbers),
-        .valid_o(located_valid[a]),
-        .ready_i(look_done[a]),
-        .data_o (located[a]),
-        .count_o(located_count[a])
-    );
-  end
-
-  assign receive_room_o = 32'(asked[0]) < Asks / 2;
-  assign ask_from       = ask_valid[!ask_last_q] ^ ask_last_q;
-  assign ask            = asks[ask_from];
-  assign asks_read      = ask_valid != '0 && change_q == Quiet && !write_i && !all_q;
-  assign last           = place_q.va + 64'(place_q.bytes) - 64'd1;
-  assign in_region      = place_q.va >= mapping.base && last >= place_q.va && last <= mapping.last;
-
-  always_comb begin
-    numbers.first = first_q + 40'(first_page_q - base_page_q);
-    numbers.pages = !looked_up_q ? 2'd0 : (first_page_q == last_page_q) ? 2'd1 : 2'd2;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      read_q        <= 1'b0;
-      pages_valid_q <= 1'b0;
-      ask_last_q    <= 1'b0;
-    end else begin
-      read_q        <= asks_read;
-      pages_valid_q <= read_q;
-      if (asks_read) ask_last_q <= ask_from;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (asks_read) {read_from_q, place_q} <= {ask_from ? asker_t'(AskTransmit) : asker_t'(ring), ask};
-    if (read_q) begin
-      pages_from_q <= read_from_q;
-      looked_up_q <= translated_q[place_q.key[8+:IndexBits]] && place_q.bytes != '0 && mapping.tag == place_q.key[7:0] &&
-          32'(place_q.key[31:8]) < Regions && in_region;
-      first_page_q <= place_q.va[63:12] >> mapping.page;
-      last_page_q <= last[63:12] >> mapping.page;
-      base_page_q <= mapping.base[63:12] >> mapping.page;
-      first_q <= mapping.first;
-    end
-  end
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Look up
+  // What was put off. Of an asker several may be looked up again one behind the other; if one is put off again, those
+  // behind it count for nothing, and the oldest is read next.
 
-  typedef struct packed {
-    logic  waits;
-    read_t read;
-  } wait_t;
+  logic judge_valid_q, done, puts_off, again, later_reads, later_valid_q, takes_later, ends;
+  logic unused_wish, unused_turn_moves;
+  look_t judge_q;
+  logic [Askers-1:0] later_some, later_more, later_wish, waiting, unused_grant;
+  logic [Askers-1:0] second_q;  // of the ask that is next, the first page is done,
+  entry_wait_t [Askers-1:0] first_wait_q;  // and waits for this
+  logic [Askers-1:0][PlaceBits-1:0] oldest;
+  asker_t later_asker, later_asker_q;
+  logic [PlaceBits-1:0] later_place;
+  located_t later, judged;
 
-  logic looks, looked, hit, fills, under_way, issues, page_done, cache_ready, forgetting;
-  asker_t look_from, look_last_q;  // whose entry is looked up, and whose was last
-  logic unused_look_valid, unused_turn_moves;
-  logic [Askers-1:0] look_wish, unused_look_grant, second_q, ring_waits_q;  // `ring_waits_q`: for entries
-  entry_number_t [Askers-1:0] number;
-  entry_number_t number_q;  // that is looked up
-  read_t issued_q, come_q, filled_q;  // numbers of reads that were asked for, that have come, and that are taken in
-  logic [Misses-1:0] wanted_q, match;
-  entry_number_t [Misses-1:0] missing_q;
-  read_t waited;  // the read that the entry waits for
-  logic fill_pending, fill_useful;
-  logic entry_valid_q;
-  entry_number_t entry_number_q;
-  logic [4*Asks-1:0] gone_q;
-  wait_t [Askers-1:0] first_wait_q;
+  queues #(
+      .Width($bits(located_t)),
+      .Count(Askers),
+      .Depth(Asks)
+  ) u_later (
+      .clk_i,
+      .rst_i,
+      .push_i      (puts_off),
+      .push_index_i(judge_q.asker),
+      .data_i      (judged),
+      .read_i      (later_reads),
+      .read_index_i(later_asker),
+      .data_o      (later),
+      .place_o     (later_place),
+      .pop_i       (done && judge_q.again),
+      .again_i     (again),
+      .index_i     (judge_q.asker),
+      .some_o      (later_some),
+      .more_o      (later_more),
+      .oldest_o    (oldest)
+  );
 
   always_comb begin
-    for (int unsigned m = 0; m < Misses; m++) begin
-      match[m] = wanted_q[m] && missing_q[m] == number_q;
-    end
-  end
-
-  always_comb begin
-    waited = issued_q;
-    for (int unsigned m = 0; m < Misses; m++) begin
-      // The slot of a read is its number modulo Misses.
-      if (match[m]) waited = filled_q + {(ReadBits - 3)'(0), 3'(m) - filled_q[2:0]};
-    end
-  end
-
-  for (genvar a = 0; a < Askers; a++) begin : gen_looks
-    logic last_page;
-    assign number[a] = located[a].first + 40'(second_q[a]);
-    assign last_page = 2'(second_q[a]) + 1'b1 == located[a].pages;
-    assign look_wish[a] = located_valid[a] && located[a].pages != '0 &&
-        (a == AskTransmit || ahead_i || second_q[a] || !ring_waits_q[a]);
-    assign look_done[a] = located_valid[a] &&
-        (located[a].pages == '0 || (page_done && look_last_q == asker_t'(a) && last_page));
-
-    always_ff @(posedge clk_i) begin
-      if (rst_i) second_q[a] <= 1'b0;
-      else if (page_done && look_last_q == asker_t'(a)) second_q[a] <= !last_page;
-    end
-
-    always_ff @(posedge clk_i) begin
-      if (page_done && look_last_q == asker_t'(a)) first_wait_q[a] <= '{waits: !hit, read: waited};
-    end
+    later_wish = later_more;
+    if (!ahead_i) later_wish[Buffers-1:0] &= ~waiting[Buffers-1:0];
   end
 
   round_robin_arbiter #(
       .Count(Askers)
-  ) u_look_turn (
+  ) u_later_turn (
       .clk_i,
       .rst_i,
-      .request_i(look_wish),
-      .valid_o  (unused_look_valid),
-      .grant_o  (unused_look_grant),
-      .index_o  (look_from),
-      .ready_i  (looks),
+      .request_i(later_wish),
+      .valid_o  (unused_wish),
+      .grant_o  (unused_grant),
+      .index_o  (later_asker),
+      .ready_i  (later_reads),
       .moves_o  (unused_turn_moves)
   );
 
-  assign fill_pending = filled_q != come_q;
-  assign fill_useful = wanted_q[filled_q[2:0]] && !gone_q[filled_q];
-  assign fills = cache_ready && fill_pending && fill_useful;
-  assign looks = cache_ready && !fills && look_wish != '0;
-  // Behind what was asked before
-  assign forgets = change_q == Forget && cache_ready && !fills && !read_q && !pages_valid_q && located_count == '0;
-  assign busy_o = change_q != Quiet || (write_i && on_i) || all_q || (on_i && !on_q) || forgetting;
-  assign under_way = match != '0;
-  assign issues = looked && !hit && !under_way && !entry_valid_q && issued_q - filled_q < read_t'(Misses);
-  assign page_done = looked && (hit || under_way || issues);
+  assign later_reads = later_wish != '0 && (!later_valid_q || takes_later);
 
-  assign hit_o = page_done && hit;
-  assign miss_o = page_done && !hit;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) later_valid_q <= 1'b0;
+    else later_valid_q <= later_reads || (later_valid_q && !takes_later);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (later_reads) later_asker_q <= later_asker;
+  end
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Look up: what is new, and what was put off, in turn
+
+  logic look_valid_q, match_valid_q, later_last_q, free, launches, cache_ready, cache_idle, forgetting, hit, used;
+  logic fill_wish, fills;
+  logic passes_d, passes_q;  // the first page, which is done
+  look_t look_d, look_q, match_q;
+  located_t entries;
+  logic [ReadBits-1:0] issue, issue_before, come, fill;  // reads that are next
+  entry_number_t [EntryReads-1:0] missing_q;  // what is read
+  logic [EntryReads-1:0] wanted_q;  // and is to be taken in, or will be
+  logic [EntryReads-1:0] same_q, under_way;  // as what is judged
+  logic issues, as_before_q, issued_q;  // what was judged in the cycle before is the same, and was asked for then
+
+  assign ends          = launches && look_q.last;
+  assign free          = !look_valid_q || ends;
+  assign takes_later   = free && later_valid_q && !(located_valid && later_last_q);
+  assign located_ready = free && !takes_later;
+  assign entries       = takes_later ? later : located;
+
+  always_comb begin
+    look_d.asker  = takes_later ? later_asker_q : located_asker;
+    look_d.again  = takes_later;
+    look_d.place  = later_place;
+    look_d.looks  = entries.pages != '0;
+    passes_d      = takes_later && later_place == oldest[later_asker_q] && second_q[later_asker_q];
+    look_d.second = 1'b0;
+    look_d.last   = entries.pages != 2'd2;
+    look_d.number = entries.first;
+  end
+
+  assign launches = look_valid_q && !passes_q && !fill_wish && (!look_q.looks || cache_ready);
+  assign fills = fill_wish && cache_ready && !forgets;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      look_valid_q  <= 1'b0;
+      match_valid_q <= 1'b0;
+      judge_valid_q <= 1'b0;
+      issued_q      <= 1'b0;
+      later_last_q  <= 1'b0;
+    end else begin
+      look_valid_q  <= (free && (later_valid_q || located_valid)) || (look_valid_q && !ends);
+      match_valid_q <= launches;
+      judge_valid_q <= match_valid_q;
+      issued_q      <= issues;
+      if (free && (later_valid_q || located_valid)) later_last_q <= takes_later;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (free && (later_valid_q || located_valid)) {look_q, passes_q} <= {look_d, passes_d};
+    else if (launches || (look_valid_q && passes_q)) begin
+      passes_q      <= 1'b0;
+      look_q.number <= look_q.number + 1'b1;
+      look_q.second <= 1'b1;
+      look_q.last   <= 1'b1;
+    end
+    if (launches) match_q <= look_q;
+    if (match_valid_q) begin
+      judge_q <= match_q;
+      as_before_q <= judge_q.number == match_q.number;
+      for (int unsigned m = 0; m < EntryReads; m++) same_q[m] <= wanted_q[m] && missing_q[m] == match_q.number;
+    end
+  end
 
   translation_cache #(
       .Sets(Sets)
@@ -362,136 +254,172 @@ module translator
       .clk_i,
       .rst_i,
       .log_sets_i,
-      .look_i  (looks),
-      .fill_i  (fills),
-      .forget_i(forgets),
-      .all_i   (all_q),
-      .number_i(forgets ? forget_first_q : fills ? missing_q[filled_q[2:0]] : number[look_from]),
-      .count_i (forget_count),
-      .ready_o (cache_ready),
+      .look_i      (launches && look_q.looks),
+      .fill_i      (fills),
+      .number_i    (fill_wish ? missing_q[fill] : look_q.number),
+      .ready_o     (cache_ready),
+      .hit_o       (hit),
+      .forget_i    (forgets),
+      .all_i       (forget_all),
+      .first_i     (forget_first),
+      .span_i      (forget_span),
       .forgetting_o(forgetting),
-      .looked_o(looked),
-      .hit_o   (hit)
+      .idle_o      (cache_idle)
   );
 
-  // Reads under way
+  // Behind what was asked before
+  assign forgets = forget_valid && cache_idle && !look_valid_q && !match_valid_q && !judge_valid_q && later_some == '0;
+  assign busy_o  = tables_busy || forgetting;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Judge: it is there, it is under way, or it is read
+
+  logic next, blocked, turn, found;
+  logic room;  // for another read
+  entry_wait_t waits;
+  entry_wait_t [1:0] needed;
+
+  assign next = judge_q.again ? judge_q.place == oldest[judge_q.asker] : !later_some[judge_q.asker];
+  assign blocked = waiting[judge_q.asker] && !ahead_i && judge_q.asker != asker_t'(AskTransmit) && !judge_q.second;
+  assign turn = judge_valid_q && next && !blocked && second_q[judge_q.asker] == judge_q.second;
+  assign found = !judge_q.looks || hit;
+  assign issues = turn && !found && under_way == '0 && room && (judge_q.again || later_some == '0);
+  assign used = turn && (found || under_way != '0 || issues);
+  assign done = used && judge_q.last;
+  assign puts_off = judge_valid_q && judge_q.last && !done && !judge_q.again;
+  assign again = judge_valid_q && judge_q.last && !done && judge_q.again && next;
+
+  assign judged = '{
+          first: judge_q.number - 40'(judge_q.second),
+          pages: !judge_q.looks ? 2'd0 : judge_q.second ? 2'd2 : 2'd1
+      };
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) second_q <= '0;
+    else if (used) second_q[judge_q.asker] <= !judge_q.last;
+  end
+
+  // The first page keeps no read that has come: the second one may need its room.
+  always_ff @(posedge clk_i) begin
+    if (come_i)
+      for (int unsigned a = 0; a < Askers; a++)
+      if (first_wait_q[a].waits && first_wait_q[a].read == come) begin
+        first_wait_q[a].waits <= 1'b0;
+        first_wait_q[a].gone  <= !there_i;
+      end
+    if (used) first_wait_q[judge_q.asker] <= waits;
+  end
+
+  assign hit_o  = used && judge_q.looks && hit;
+  assign miss_o = used && judge_q.looks && !hit;
+
+  //////////////////////////////////////////////////////////////////////////////////////////////
+  // Reads of entries, in their order
+
+  logic [ReadBits:0] issue_q, come_q, fill_q;
+  logic [EntryReads-1:0] pending_q, gone_q;
+  logic [EntryReads-1:0][WaitBits-1:0] needed_q;  // verdicts that need the read
+  logic entry_valid_q, drops, fill_over, verdicts_idle;
+  entry_number_t entry_number_q;
+  entry_wait_t [1:0] dropped;
+
+  assign issue        = issue_q[ReadBits-1:0];
+  assign issue_before = issue - 1'b1;
+  assign come         = come_q[ReadBits-1:0];
+  assign fill         = fill_q[ReadBits-1:0];
+  assign room         = !entry_valid_q && (issue_q ^ fill_q) != {1'b1, ReadBits'(0)} && needed_q[issue] == '0;
+  assign fill_wish    = fill_q != come_q && wanted_q[fill] && !gone_q[fill];
+  assign fill_over    = fill_q != come_q && (fills || !fill_wish);
+
+  always_comb begin
+    under_way = same_q;
+    if (as_before_q && issued_q) under_way[issue_before] = 1'b1;
+  end
+
+  always_comb begin
+    waits = '{waits: issues, gone: 1'b0, read: issue};
+    for (int unsigned m = 0; m < EntryReads; m++) if (under_way[m]) waits.read = ReadBits'(m);
+    if (!found && under_way != '0) begin
+      waits.waits = pending_q[waits.read] && !(come_i && come == waits.read);
+      waits.gone  = !waits.waits && (pending_q[waits.read] ? !there_i : gone_q[waits.read]);
+    end
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      look_last_q   <= '0;
-      issued_q      <= '0;
+      issue_q       <= '0;
       come_q        <= '0;
-      filled_q      <= '0;
+      fill_q        <= '0;
       wanted_q      <= '0;
+      pending_q     <= '0;
       entry_valid_q <= 1'b0;
     end else begin
-      if (looks) look_last_q <= look_from;
-      issued_q <= issued_q + read_t'(issues);
-      come_q <= come_q + read_t'(come_i);
+      issue_q       <= issue_q + (ReadBits + 1)'(issues);
+      come_q        <= come_q + (ReadBits + 1)'(come_i);
+      fill_q        <= fill_q + (ReadBits + 1)'(fill_over);
       entry_valid_q <= issues || (entry_valid_q && !entry_ready_i);
-      if (issues) wanted_q[issued_q[2:0]] <= 1'b1;
-      if (fill_pending && (fills || !fill_useful)) begin
-        filled_q <= filled_q + 1'b1;
-        wanted_q[filled_q[2:0]] <= 1'b0;
-      end
-      if (forgets) begin
-        for (int unsigned m = 0; m < Misses; m++)
-        if (all_q || missing_q[m] - forget_first_q < forget_count) wanted_q[m] <= 1'b0;
-      end
+      if (come_i) pending_q[come] <= 1'b0;
+      if (fill_over) wanted_q[fill] <= 1'b0;
+      if (forgets)
+        for (int unsigned m = 0; m < EntryReads; m++)
+        if (forget_all || missing_q[m] - forget_first <= forget_span) wanted_q[m] <= 1'b0;
+      if (issues) {wanted_q[issue], pending_q[issue]} <= '1;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (looks) number_q <= number[look_from];
-    if (issues) begin
-      missing_q[issued_q[2:0]] <= number_q;
-      entry_number_q <= number_q;
-    end
-    if (come_i) gone_q[come_q] <= !there_i;
+    if (issues) {missing_q[issue], entry_number_q} <= {2{judge_q.number}};
+    if (come_i) gone_q[come] <= !there_i;
   end
 
-  assign entry_valid_o  = entry_valid_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) needed_q <= '0;
+    else if (done || drops)
+      for (int unsigned m = 0; m < EntryReads; m++) begin
+        needed_q[m] <= needed_q[m] + WaitBits'(done && needed[0].waits && needed[0].read == ReadBits'(m)) +
+            WaitBits'(done && needed[1].waits && needed[1].read == ReadBits'(m)) -
+            WaitBits'(drops && dropped[0].waits && dropped[0].read == ReadBits'(m)) -
+            WaitBits'(drops && dropped[1].waits && dropped[1].read == ReadBits'(m));
+      end
+  end
+
+  assign entry_valid_o = entry_valid_q;
   assign entry_number_o = entry_number_q;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
-  // Verdicts: those that wait for entries, and those that are known. The oldest that waits becomes known as soon as its
-  // entries have come, however long it then is not taken.
+  // Verdicts
 
-  logic [Askers-1:0][CountBits-1:0] waiting, known;
-  logic [Askers-1:0] waiting_ready, waiting_valid, has_come, known_ready;
+  assign needed = {waits, judge_q.second ? first_wait_q[judge_q.asker] : entry_wait_t'('0)};
 
-  function automatic logic came(input wait_t awaited, input read_t come);
-    return !awaited.waits || 32'(read_t'(come - awaited.read - 1'b1)) < 3 * Asks;
-  endfunction
+  translation_verdicts #(
+      .Asks(Asks)
+  ) u_verdicts (
+      .clk_i,
+      .rst_i,
+      .done_i   (done),
+      .asker_i  (judge_q.asker),
+      .wait_i   (needed),
+      .pending_i(pending_q),
+      .gone_i   (gone_q),
+      .drops_o  (drops),
+      .dropped_o(dropped),
+      .waiting_o(waiting),
+      .verdict_valid_o,
+      .waits_o,
+      .gone_o,
+      .verdict_ready_i,
+      .idle_o   (verdicts_idle)
+  );
 
-  for (genvar a = 0; a < Askers; a++) begin : gen_verdicts
-    wait_t [1:0] needed, oldest;  // of the first page, and of the last one
-
-    always_comb begin
-      needed    = '0;
-      needed[0] = second_q[a] ? first_wait_q[a] : '0;
-      if (located[a].pages != '0) needed[1] = '{waits: !hit, read: waited};
-    end
-
-    fifo #(
-        .Width($bits(oldest)),
-        .Depth(Asks)
-    ) u_waiting (
-        .clk_i,
-        .rst_i,
-        .valid_i(look_done[a]),
-        .ready_o(waiting_ready[a]),
-        .data_i (needed),
-        .valid_o(waiting_valid[a]),
-        .ready_i(has_come[a]),
-        .data_o (oldest),
-        .count_o(waiting[a])
-    );
-
-    assign has_come[a] = waiting_valid[a] && came(oldest[0], come_q) && came(oldest[1], come_q);
-
-    fifo #(
-        .Width(1),
-        .Depth(Asks)
-    ) u_known (
-        .clk_i,
-        .rst_i,
-        .valid_i(has_come[a]),
-        .ready_o(known_ready[a]),
-        .data_i ((oldest[0].waits && gone_q[oldest[0].read]) || (oldest[1].waits && gone_q[oldest[1].read])),
-        .valid_o(verdict_valid_o[a]),
-        .ready_i(verdict_ready_i[a]),
-        .data_o (gone_o[a]),
-        .count_o(known[a])
-    );
-
-    assign waits_o[a] = waiting_valid[a] && !has_come[a] && known[a] == '0;
-
-    always_ff @(posedge clk_i) begin
-      if (rst_i) ring_waits_q[a] <= 1'b0;
-      else if (look_done[a] && (needed[0].waits || needed[1].waits)) ring_waits_q[a] <= 1'b1;
-      else if (has_come[a] && (oldest[0].waits || oldest[1].waits)) ring_waits_q[a] <= 1'b0;
-    end
-  end
-
-  logic unused_bits;
-  assign unused_bits = ^{region_i.local_write, region_i.remote_write, region_i.remote_read, region_i.remote_atomic,
-                         region_i.pd, place_q.remote,
-                         last[11:0]};
-
-  assign idle_o = !receive_ask_valid_i && !transmit_ask_valid_i && asked == '0 && !read_q && !pages_valid_q &&
-      located_count == '0 && waiting == '0 && known == '0 && filled_q == issued_q && come_q == issued_q &&
-      !entry_valid_q && cache_ready && !busy_o && on_i == on_q;
+  assign idle_o = tables_idle && !look_valid_q && !match_valid_q && !judge_valid_q && !issued_q && !later_valid_q &&
+      later_some == '0 && later_more == '0 && verdicts_idle && fill_q == issue_q && come_q == issue_q && !entry_valid_q && cache_idle;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      assert ((!receive_ask_valid_i || asks_ready[0]) && (!transmit_ask_valid_i || asks_ready[1]))
-      else $error("translator: an ask that has no room");
-      assert (!pages_valid_q || located_ready[pages_from_q])
-      else $error("translator: numbers that have no room");
-      assert ((look_done & ~waiting_ready) == '0 && (has_come & ~known_ready) == '0)
-      else $error("translator: a verdict that has no room");
-      assert (!come_i || come_q != issued_q)
+      assert (!come_i || come_q != issue_q)
       else $error("translator: an entry that nothing asked for");
+      assert (!done || !judge_q.second || second_q[judge_q.asker])
+      else $error("translator: a second page without the first");
     end
   end
 

@@ -3,8 +3,9 @@
 // the weights of their classes (class_scheduler). Counts the IPv4 identification.
 //
 // A request waits also for an answer that is a few cycles away (`answer_coming_i`): answers come more slowly than the
-// shortest of them are sent, and each would wait for a request of 4 KiB. A request that waits lets at most
-// `AnswersFirst` answers go ahead.
+// shortest of them are sent, and each would wait for a request of 4 KiB. One that is behind a packet whose memory is
+// looked up (`answer_behind_i`) takes as long as a frame of some 300 bytes: requests up to `ShortBytes` do not wait for
+// it. A request that waits lets at most `AnswersFirst` answers go ahead.
 //
 //     select    the packet leaves its queue; path and slot are read; its payload becomes a job of the reader
 //     path      the path is read; headers are formed
@@ -50,6 +51,7 @@ module transmit_select
     input  logic      [7:0][QpBits-1:0] answer_qp_i,
     input  response_t [7:0]             answer_response_i,
     input  logic      [7:0]             answer_coming_i,
+    input  logic      [7:0]             answer_behind_i,
     output logic      [7:0]             answer_pop_o,
 
     input  logic           [         7:0]               slot_held_i,      // classes that hold a slot
@@ -135,7 +137,19 @@ module transmit_select
   localparam logic [3:0] AnswersFirst = 4'd15;
   logic [3:0] ahead_q;
 
-  assign turn = slot_some && (ahead_q == AnswersFirst || !(answer_some || (answer_coming_i & ~paused_i) != '0));
+  // Payload of a request that does not wait long for an answer
+  localparam int unsigned ShortBytes = 512;
+  logic big;
+  logic [7:0] awaited;
+
+  always_comb begin
+    big = 1'b0;
+    if (answer_behind_i != '0)
+      for (int unsigned c = 0; c < 8; c++) if (slot_wish[c] && 32'(slot_bytes_i[c]) > ShortBytes) big = 1'b1;
+  end
+
+  assign awaited = answer_coming_i & ~paused_i & (big ? '1 : ~answer_behind_i);
+  assign turn    = slot_some && (ahead_q == AnswersFirst || !(answer_some || awaited != '0));
 
   always_ff @(posedge clk_i) begin
     if (rst_i) ahead_q <= '0;

@@ -196,6 +196,22 @@ package nic_pkg;
   // Who asks the translator: the rings of receive, one for each part of its buffer, and transmit behind them
   localparam int unsigned AskTransmit = Buffers;
   localparam int unsigned Askers = Buffers + 1;
+  typedef logic [3:0] asker_t;
+
+  // Page table entries of a packet's memory: the number of the first one, and how many there are, 0 to 2
+  typedef struct packed {
+    entry_number_t first;
+    logic [1:0]    pages;
+  } located_t;
+
+  // Reads of page table entries that may be under way, and what an entry waits for
+  localparam int unsigned EntryReads = 8;
+
+  typedef struct packed {
+    logic       waits;
+    logic       gone;   // it does not, and names no page
+    logic [2:0] read;
+  } entry_wait_t;
 
   // DMA read
   typedef struct packed {

@@ -30,6 +30,7 @@
 //! | [`fixture`] | the pair, work for it, and checks of the results |
 //! | [`time`] | the time wraps |
 //! | [`translation`] | page tables, and the cache of their entries |
+//! | [`hits`] | translation whose entries are on chip takes nothing from the wire |
 //! | [`timers`] | the ACK timer, and packets that leave just when it runs out |
 //! | [`unread`] | payload that cannot be read: wrong keys, regions that are removed, errors of the bus |
 //! | [`waves`] | waves hold what Rust saw, in every cycle |
@@ -46,6 +47,7 @@ mod counters;
 mod domains;
 mod every_qp;
 mod fixture;
+mod hits;
 mod invalidation;
 mod lengths;
 mod line_rate;
