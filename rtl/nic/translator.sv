@@ -124,6 +124,7 @@ module translator
   logic unused_wish, unused_turn_moves;
   look_t judge_q;
   logic [Askers-1:0] later_some, later_more, later_wish, waiting, unused_grant;
+  logic [Askers-1:0] late;  // rings that look nothing up before what they wait for has come
   logic [Askers-1:0] second_q;  // of the ask that is next, the first page is done,
   entry_wait_t [Askers-1:0] first_wait_q;  // and waits for this
   logic [Askers-1:0][PlaceBits-1:0] oldest;
@@ -153,10 +154,7 @@ module translator
       .oldest_o    (oldest)
   );
 
-  always_comb begin
-    later_wish = later_more;
-    if (!ahead_i) later_wish[Buffers-1:0] &= ~waiting[Buffers-1:0];
-  end
+  assign later_wish = later_more & ~late;
 
   round_robin_arbiter #(
       .Count(Askers)
@@ -280,7 +278,7 @@ module translator
   entry_wait_t [1:0] needed;
 
   assign next = judge_q.again ? judge_q.place == oldest[judge_q.asker] : !later_some[judge_q.asker];
-  assign blocked = waiting[judge_q.asker] && !ahead_i && judge_q.asker != asker_t'(AskTransmit) && !judge_q.second;
+  assign blocked = late[judge_q.asker] && !judge_q.second;
   assign turn = judge_valid_q && next && !blocked && second_q[judge_q.asker] == judge_q.second;
   assign found = !judge_q.looks || hit;
   assign issues = turn && !found && under_way == '0 && room && (judge_q.again || later_some == '0);
@@ -381,6 +379,21 @@ module translator
             WaitBits'(drops && dropped[0].waits && dropped[0].read == ReadBits'(m)) -
             WaitBits'(drops && dropped[1].waits && dropped[1].read == ReadBits'(m));
       end
+  end
+
+  // What the last ask of each ring waits for that was looked up. As long as it does, none takes the room of its reads.
+  entry_wait_t [Buffers-1:0][1:0] last_wait_q;
+
+  always_ff @(posedge clk_i) begin
+    if (done) for (int unsigned r = 0; r < Buffers; r++) if (judge_q.asker == asker_t'(r)) last_wait_q[r] <= needed;
+  end
+
+  always_comb begin
+    late = '0;
+    if (!ahead_i && waiting != '0)
+      for (int unsigned r = 0; r < Buffers; r++)
+      for (int unsigned p = 0; p < 2; p++)
+      if (waiting[r] && last_wait_q[r][p].waits && pending_q[last_wait_q[r][p].read]) late[r] = 1'b1;
   end
 
   assign entry_valid_o = entry_valid_q;
