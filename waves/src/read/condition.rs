@@ -405,6 +405,21 @@ r-1.5 r
 b1x u
 ";
 
+    /// A loop variable may have the name of a host, which is the outermost scope of its waves.
+    #[test]
+    fn a_scope_is_no_vector_with_members() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("w.vcd");
+        let waves = "$scope module a $end\n$var wire 4 x xoff $end\n$scope module block $end\n\
+                     $var wire 4 l a $end\n$upscope $end\n$upscope $end\n$enddefinitions $end\n#0\nb0 x\nb0 l\n";
+        std::fs::write(&path, waves).unwrap();
+        let waves = Waves::open(&path).unwrap();
+        let condition: Condition = "a.xof[3]".parse().unwrap();
+        let wrong = condition.resolve(&waves, "--when").unwrap_err();
+        let expected = "--when a.xof[3]: no such signal; did you mean a.xoff";
+        assert!(wrong.to_string().starts_with(expected), "{wrong}");
+    }
+
     #[test]
     fn conditions_hold_as_in_c() {
         for (text, holds) in [

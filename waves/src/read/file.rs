@@ -327,10 +327,17 @@ impl Waves {
         }
     }
 
-    /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal.
+    /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal. The outermost
+    /// scope of a file is no signal, even if one elsewhere has its name.
     fn part(&self, option: &'static str, name: &str) -> Result<Option<Signal>, WaveError> {
         let ends = name.rmatch_indices(['.', '[']).map(|(at, _)| at);
-        for at in ends {
+        let is_scope = |path: &str| {
+            let within = |signal: &Signal| {
+                (signal.name.strip_prefix(path)).is_some_and(|rest| rest.starts_with('.'))
+            };
+            self.signals.iter().any(within)
+        };
+        for at in ends.filter(|at| !is_scope(&name[..*at])) {
             let Ok(signal) = self.find(option, &name[..at]) else {
                 continue;
             };

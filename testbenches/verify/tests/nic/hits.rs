@@ -147,7 +147,10 @@ fn shortest_frames_back_to_back_are_all_taken() {
         // Those of one QP that came while the page was read found no buffer.
         let done = pair.completions[1].len() as u32;
         let missed = pair.count(1, reg::NO_BUFFER) + pair.count(1, reg::GAPS_IN);
-        assert!(done + missed == SENDS && (qps == 1 || missed == 0), "{done} and {missed}");
+        assert!(
+            done + missed == SENDS && (qps == 1 || missed == 0),
+            "{done} and {missed}"
+        );
     }
 }
 
@@ -181,10 +184,12 @@ fn answers_behind_hits_do_not_wait_for_a_request_each() {
                 arrived.insert(of(&parsed), frame.end);
             }
         }
-        let waited = pair.frames[frames..].iter().filter_map(|(side, frame, parsed)| {
-            let answers = *side == 1 && of(parsed) < u32::from(QPS);
-            answers.then(|| frame.start.saturating_since(arrived[&of(parsed)]))
-        });
+        let waited = pair.frames[frames..]
+            .iter()
+            .filter_map(|(side, frame, parsed)| {
+                let answers = *side == 1 && of(parsed) < u32::from(QPS);
+                answers.then(|| frame.start.saturating_since(arrived[&of(parsed)]))
+            });
         let longest = waited.max().unwrap();
         if before > 0 {
             assert!(longest < Duration::from_us(3), "{longest:?}");
