@@ -117,7 +117,7 @@ fn shortest_frames_back_to_back_are_all_taken() {
                 packet(0, index, psn, |roce| {
                     roce.bth.opcode = Opcode::RC_SEND_ONLY;
                     roce.bth.ack_req = true;
-                    roce.payload = vec![1].into();
+                    roce.payload = vec![1];
                 })
             })
             .collect();
