@@ -21,7 +21,7 @@ module translation_cache_proof
   always_ff @(posedge clk_i) started_q <= 1'b1;
   always_ff @(posedge clk_i) if (!started_q) one_set_q <= one_set_i;
 
-  logic ready, hit, forgetting, idle, look, fill, forget, present;
+  logic ready, hit, idle, look, fill, forget, present;
 
   // Entries of each set, the one that was used last first
   typedef struct packed {
@@ -81,11 +81,10 @@ module translation_cache_proof
       .all_i,
       .first_i     (40'(first_i)),
       .span_i      (40'(span_i)),
-      .forgetting_o(forgetting),
       .idle_o      (idle)
   );
 
-  // What LOOK found two cycles ago, and how long nothing was ready
+  // What LOOK found two cycles ago, and how long it was not ready: two cycles, for each set one
   logic [1:0] looked_q = '0, present_q;
   logic [2:0] waits_q = '0;
 
@@ -98,7 +97,7 @@ module translation_cache_proof
   always_comb begin
     if (started_q) begin
       a_found : assert (!looked_q[1] || hit == present_q[1]);
-      a_ready : assert (ready || (forgetting && waits_q < 3'd2));
+      a_ready : assert (ready || waits_q < 3'd2);
     end
   end
 

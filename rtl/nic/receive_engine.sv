@@ -975,7 +975,9 @@ module receive_engine
   assign answer_coming_o = stalled_q ? '0 : coming;
 
   always_comb begin
-    for (int unsigned c = 0; c < 8; c++) answer_behind_o[c] = ring_asks[parts_i?buffer_of_i[c] : '0];
+    answer_behind_o = '0;
+    if (ring_asks != '0)
+      for (int unsigned c = 0; c < 8; c++) answer_behind_o[c] = ring_asks[parts_i?buffer_of_i[c] : '0];
   end
 
   assign failed_o = step_valid &&

@@ -79,7 +79,7 @@ module resolve_rings
   logic asks_in, moves_in, push, leaves, leaves_q, moved, first_in, second_in, fetches, fetched_q;
   mark_t mark_in, fetched;
   mark_t [Buffers-1:0] mark_q, next, next_q;  // of the first of each ring, and of the second
-  logic [Buffers-1:0] some_q, few_q, asks, settles, moves, ready, leave;
+  logic [Buffers-1:0] some_q, asks, settles, moves, ready, leave;
   logic [Buffers-1:0][5:0] asks_q, asks_d;
   logic [Buffers-1:0][PlaceBits-1:0] put_q, get_q;
   logic [2:0] put_high_q, get_high_q;  // of one alone: the rings one behind the other
@@ -166,7 +166,7 @@ module resolve_rings
       count_q   <= '0;
       asks_q    <= '0;
       some_q    <= '0;
-      few_q     <= '1;
+      few_o     <= '1;
       put_q     <= '0;
       get_q     <= '0;
       fetched_q <= 1'b0;
@@ -181,7 +181,7 @@ module resolve_rings
         room_o  <= 1'b1;
         for (int unsigned r = 0; r < Buffers; r++) begin
           some_q[r] <= count_d[r] != '0;
-          few_q[r]  <= asks_d[r] < AsksMax / 2;
+          few_o[r]  <= asks_d[r] < AsksMax / 2;
           if (asks_d[r] >= AsksMax) room_o <= 1'b0;
         end
       end
@@ -195,8 +195,6 @@ module resolve_rings
     if (first_in) mark_q[ring_i] <= mark_in;
     if (second_in) next_q[ring_i] <= mark_in;
   end
-
-  assign few_o = few_q;
 
   // What is in front of the one that moves, in the ring that it comes from
   logic moves_q;  // one is in its ring

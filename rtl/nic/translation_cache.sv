@@ -1,7 +1,7 @@
 // Cache of page table entries: which of them the NIC has. Sets of four, of which the entry that was used longest ago
 // gives way. What an entry says, the address of its page, is not kept: DMA goes by key and address.
 //
-// One operation may enter in each cycle with `ready_o`:
+// One operation may enter in each cycle with `ready_o`, which is 0 while FORGET reads the sets:
 //   LOOK: two cycles later `hit_o` says whether the entry is there. It counts as used.
 //   FILL: takes the entry in, as used last. It must not be there.
 //
@@ -34,11 +34,10 @@ module translation_cache
 
     output logic hit_o,
 
-    input  logic          forget_i,
-    input  logic          all_i,
-    input  entry_number_t first_i,
-    input  entry_number_t span_i,
-    output logic          forgetting_o,
+    input logic          forget_i,
+    input logic          all_i,
+    input entry_number_t first_i,
+    input entry_number_t span_i,
 
     output logic idle_o
 );
@@ -167,9 +166,8 @@ module translation_cache
     endcase
   end
 
-  assign hit_o        = hits_q != '0;
-  assign forgetting_o = forgets_q;
-  assign idle_o       = !forgets_q && !match_valid_q && !judge_valid_q && !written_valid_q;
+  assign hit_o  = hits_q != '0;
+  assign idle_o = !forgets_q && !match_valid_q && !judge_valid_q && !written_valid_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin

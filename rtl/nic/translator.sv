@@ -11,7 +11,7 @@
 // - All are looked up in the order in which they come, one entry in a cycle. What cannot be decided then is put off, and
 //   looked up again, in the order of its asker: what is missing while as many entries are read as may be; what is behind
 //   something that is put off; and, of a ring of receive without `ahead_i`, what is behind a miss that has not come.
-//   Only an entry that is decided counts, and counts as used.
+//   Only an entry that is decided counts as a hit or a miss.
 // - Up to `EntryReads` entries are read at a time, in order. What has come makes room for another when no verdict needs
 //   it any more.
 // - Asks have no back-pressure: at most `Asks` of an asker wait for their verdict to be taken, and of receive as many in
@@ -183,7 +183,7 @@ module translator
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Look up: what is new, and what was put off, in turn
 
-  logic look_valid_q, match_valid_q, later_last_q, free, launches, cache_ready, cache_idle, forgetting, hit, used;
+  logic look_valid_q, match_valid_q, later_last_q, free, launches, cache_ready, cache_idle, hit, used;
   logic fill_wish, fills;
   logic passes_d, passes_q;  // the first page, which is done
   look_t look_d, look_q, match_q;
@@ -252,22 +252,21 @@ module translator
       .clk_i,
       .rst_i,
       .log_sets_i,
-      .look_i      (launches && look_q.looks),
-      .fill_i      (fills),
-      .number_i    (fill_wish ? missing_q[fill] : look_q.number),
-      .ready_o     (cache_ready),
-      .hit_o       (hit),
-      .forget_i    (forgets),
-      .all_i       (forget_all),
-      .first_i     (forget_first),
-      .span_i      (forget_span),
-      .forgetting_o(forgetting),
-      .idle_o      (cache_idle)
+      .look_i  (launches && look_q.looks),
+      .fill_i  (fills),
+      .number_i(fill_wish ? missing_q[fill] : look_q.number),
+      .ready_o (cache_ready),
+      .hit_o   (hit),
+      .forget_i(forgets),
+      .all_i   (forget_all),
+      .first_i (forget_first),
+      .span_i  (forget_span),
+      .idle_o  (cache_idle)
   );
 
   // Behind what was asked before
   assign forgets = forget_valid && cache_idle && !look_valid_q && !match_valid_q && !judge_valid_q && later_some == '0;
-  assign busy_o  = tables_busy || forgetting;
+  assign busy_o  = tables_busy || !cache_ready;
 
   //////////////////////////////////////////////////////////////////////////////////////////////
   // Judge: it is there, it is under way, or it is read

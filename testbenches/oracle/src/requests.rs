@@ -300,9 +300,11 @@ impl Requests {
         // The answer is on its way through the NIC for a while, in which the timer still runs. Responses wait for writes
         // in front of them, which the host may not take; and so does all that comes once a READ was asked for, or is
         // asked for meanwhile.
-        let left = &messages.list()[messages.complete(self.acked)..];
-        let returns = left.iter().any(|message| message.work.operation.returns());
-        let late = match self.asked.is_some() || returns {
+        let returns = || {
+            let left = &messages.list()[messages.complete(self.acked)..];
+            left.iter().any(|message| message.work.operation.returns())
+        };
+        let late = match self.asked.is_some() || returns() {
             true => self.options.grace.max(self.options.stall),
             false => self.options.grace,
         };

@@ -327,8 +327,8 @@ impl Waves {
         }
     }
 
-    /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal. The outermost
-    /// scope of a file is no signal, even if one elsewhere has its name.
+    /// Returns the part of a signal that a name means; `None` if it begins with the name of no signal. The whole path of
+    /// a scope is the name of no signal, even if one within ends like it.
     fn part(&self, option: &'static str, name: &str) -> Result<Option<Signal>, WaveError> {
         let ends = name.rmatch_indices(['.', '[']).map(|(at, _)| at);
         let is_scope = |path: &str| {

@@ -1,18 +1,13 @@
 //! Translation whose entries are on chip: it takes nothing from the wire, and no time from answers.
 
-use std::collections::BTreeMap;
-
 use crate::fixture::{Tested, signaled_write};
-use crate::standard::packet;
+use crate::seams::{answered_beside_requests, receive_sends};
 use crate::translation::config;
 use xoff_sim::nic::translation::{StallScope, TranslationConfig};
 use xoff_sim::nic_registers as reg;
 use xoff_sim::protocol::gbn::{Recv, Work, WorkKind};
-use xoff_sim::protocol::parse;
 use xoff_sim::time::Duration;
-use xoff_sim::wire::Opcode;
-use xoff_sim::wire::frame::ParsedFrame;
-use xoff_verify::property::nic::pair::{PERIOD, PairConfig, QPN_BASE, REGION, all, qp};
+use xoff_verify::property::nic::pair::{PERIOD, PairConfig, REGION, all, qp};
 
 const WARM_CYCLES: u64 = 4_000;
 const CYCLES: u64 = 16_000;
@@ -103,52 +98,20 @@ fn hits_of_the_shortest_frames_take_little() {
 /// New SENDs with a byte each, back to back at line rate, of one QP or many; each asks for an ACK.
 #[test]
 fn shortest_frames_back_to_back_are_all_taken() {
-    const SENDS: u32 = 6_000;
+    const SENDS: usize = 6_000;
     for (qps, stall) in [
         (1, StallScope::Receive),
         (16, StallScope::Receive),
         (16, StallScope::Part),
     ] {
         let mut pair = pair(Some(config(512, stall)), qps, 3);
-        let frames: Vec<_> = (0..SENDS)
-            .map(|number| {
-                let (index, round) = ((number % u32::from(qps)) as u16, number / u32::from(qps));
-                let psn = qp(0, index).requester_psn.advance(round);
-                packet(0, index, psn, |roce| {
-                    roce.bth.opcode = Opcode::RC_SEND_ONLY;
-                    roce.bth.ack_req = true;
-                    roce.payload = vec![1];
-                })
-            })
-            .collect();
-        let recv = Recv {
-            length: 1,
-            local_va: REGION,
-            local_key: pair.key[1],
-            id: 0,
-        };
-        let mut posted = 0;
-        let mut post = |pair: &mut Tested, until: u32| {
-            while posted < until.min(SENDS) {
-                pair.post_recv(1, (posted % u32::from(qps)) as u16, recv);
-                posted += 1;
-            }
-        };
-        post(&mut pair, 16 * u32::from(qps));
-        pair.receive_back_to_back(1, frames);
-        let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
-        while !pair.host(1).received() {
-            pair.step(&mut nothing);
-            let done = pair.completions[1].len() as u32;
-            post(&mut pair, done + 16 * u32::from(qps));
-        }
-        pair.rest(5_000, &mut nothing);
+        receive_sends(&mut pair, qps, SENDS, &[1]);
         assert_eq!(pair.count(1, reg::DROP_FULL), 0, "{qps} QPs, {stall:?}");
         // Those of one QP that came while the page was read found no buffer.
-        let done = pair.completions[1].len() as u32;
+        let done = pair.completions[1].len();
         let missed = pair.count(1, reg::NO_BUFFER) + pair.count(1, reg::GAPS_IN);
         assert!(
-            done + missed == SENDS && (qps == 1 || missed == 0),
+            done + missed as usize == SENDS && (qps == 1 || missed == 0),
             "{done} and {missed}"
         );
     }
@@ -159,42 +122,9 @@ fn shortest_frames_back_to_back_are_all_taken() {
 fn answers_behind_hits_do_not_wait_for_a_request_each() {
     const QPS: u16 = 56;
     let mut pair = pair(Some(config(512, StallScope::Receive)), QPS + 1, 4);
-    // Once for the cache
-    for _ in 0..2 {
-        let before = pair.completions[0].len();
-        let frames = pair.frames.len();
-        let arrivals = pair.arrivals.len();
-        let bulk = signaled_write(&pair, 1, 0, 1 << 20);
-        pair.post(1, QPS, bulk);
-        for _ in 0..4_000 {
-            pair.step(&mut all);
-        }
-        for index in 0..QPS {
-            let work = signaled_write(&pair, 0, 0, 64);
-            pair.post(0, index, work);
-        }
-        pair.run(40_000, &mut all, |pair| {
-            pair.completions[0].len() == before + usize::from(QPS)
-        });
-        let of = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() - QPN_BASE;
-        let mut arrived = BTreeMap::new();
-        for (side, frame) in &pair.arrivals[arrivals..] {
-            let parsed = parse(&frame.bytes.whole());
-            if *side == 1 && of(&parsed) < u32::from(QPS) {
-                arrived.insert(of(&parsed), frame.end);
-            }
-        }
-        let waited = pair.frames[frames..]
-            .iter()
-            .filter_map(|(side, frame, parsed)| {
-                let answers = *side == 1 && of(parsed) < u32::from(QPS);
-                answers.then(|| frame.start.saturating_since(arrived[&of(parsed)]))
-            });
-        let longest = waited.max().unwrap();
-        if before > 0 {
-            assert!(longest < Duration::from_us(3), "{longest:?}");
-        }
-        pair.run(100_000, &mut all, |pair| !pair.completions[1].is_empty());
-        pair.completions[1].clear();
-    }
+    // For the cache
+    answered_beside_requests(&mut pair, QPS);
+    pair.run(100_000, &mut all, |pair| !pair.completions[1].is_empty());
+    let (longest, _) = answered_beside_requests(&mut pair, QPS);
+    assert!(longest < Duration::from_us(3), "{longest:?}");
 }

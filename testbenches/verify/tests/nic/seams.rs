@@ -22,6 +22,43 @@ pub fn end(pair: &mut Tested, work: Work) -> Status {
     pair.completions[0][0].1.status
 }
 
+/// Posts a WRITE of 64 bytes on each of the first QPs of side 0, while side 1 sends packets on the last one. Returns the
+/// longest time that one has waited for its ACK since it arrived, and its QP.
+pub fn answered_beside_requests(pair: &mut Tested, qps: u16) -> (Duration, u32) {
+    let (completed, sent, arrivals) = (
+        pair.completions[0].len(),
+        pair.frames.len(),
+        pair.arrivals.len(),
+    );
+    let bulk = signaled_write(pair, 1, 0, 1 << 20);
+    pair.post(1, qps, bulk);
+    for _ in 0..4_000 {
+        pair.step(&mut all);
+    }
+    for index in 0..qps {
+        let work = signaled_write(pair, 0, 0, 64);
+        pair.post(0, index, work);
+    }
+    pair.run(40_000, &mut all, |pair| {
+        pair.completions[0].len() == completed + usize::from(qps)
+    });
+    let of = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() - QPN_BASE;
+    let mut arrived = BTreeMap::new();
+    for (side, frame) in &pair.arrivals[arrivals..] {
+        let parsed = parse(&frame.bytes.whole());
+        if *side == 1 && of(&parsed) < u32::from(qps) {
+            arrived.insert(of(&parsed), frame.end);
+        }
+    }
+    let answers = (pair.frames[sent..].iter())
+        .filter(|(side, _, parsed)| *side == 1 && of(parsed) < u32::from(qps));
+    let waited = answers.map(|(_, frame, parsed)| {
+        let index = of(parsed);
+        (frame.start.saturating_since(arrived[&index]), index)
+    });
+    waited.max().unwrap()
+}
+
 /// An ACK is 66 bytes, so those of 56 QPs take 0.9 us of the wire beside whatever else is sent. Here one waits for a
 /// packet of 4,096 bytes each.
 #[test]
@@ -31,36 +68,11 @@ fn answers_do_not_wait_for_a_request_each() {
         (setup.requester.mtu, setup.responder.mtu) = (4, 4);
         setup.requester.timeout = 0;
     });
-    let bulk = signaled_write(&pair, 1, 0, 1 << 20);
-    pair.post(1, QPS, bulk);
-    for _ in 0..4_000 {
-        pair.step(&mut all);
-    }
-    for index in 0..QPS {
-        let work = signaled_write(&pair, 0, 0, 64);
-        pair.post(0, index, work);
-    }
-    pair.run(40_000, &mut all, |pair| {
-        pair.completions[0].len() == usize::from(QPS)
-    });
-    let of = |frame: &ParsedFrame| frame.bth.unwrap().dest_qp.get() - QPN_BASE;
-    let mut arrived = BTreeMap::new();
-    for (side, frame) in &pair.arrivals {
-        let parsed = parse(&frame.bytes.whole());
-        if *side == 1 && of(&parsed) < u32::from(QPS) {
-            arrived.insert(of(&parsed), frame.end);
-        }
-    }
-    for (side, frame, parsed) in &pair.frames {
-        if *side == 1 && of(parsed) < u32::from(QPS) {
-            let waited = frame.start.saturating_since(arrived[&of(parsed)]);
-            assert!(
-                waited < Duration::from_us(3),
-                "QP {} waited for its ACK: {waited:?}",
-                of(parsed)
-            );
-        }
-    }
+    let (waited, index) = answered_beside_requests(&mut pair, QPS);
+    assert!(
+        waited < Duration::from_us(3),
+        "QP {index} waited for its ACK: {waited:?}"
+    );
 }
 
 /// Goodput of flow `f` between 100 and 280 us, in bytes, beside QPs that have nothing to send, each of a class, where
@@ -158,47 +170,51 @@ fn a_full_ring_is_not_ready() {
     assert_eq!(pair.count(0, reg::WORK_REFUSED), 0, "refused in a counter");
 }
 
+/// Sends new SENDs with this payload to side 1, back to back at line rate, on so many QPs in turn. Each asks for an ACK.
+/// The host keeps 16 receive buffers of each QP posted.
+pub fn receive_sends(pair: &mut Tested, qps: u16, sends: usize, payload: &[u8]) {
+    let of = |number: usize| (number % usize::from(qps)) as u16;
+    let frames: Vec<_> = (0..sends)
+        .map(|number| {
+            let (index, round) = (of(number), number / usize::from(qps));
+            let psn = qp(0, index).requester_psn.advance(round as u32);
+            packet(0, index, psn, |roce| {
+                roce.bth.opcode = Opcode::RC_SEND_ONLY;
+                roce.bth.ack_req = true;
+                roce.payload = payload.to_vec();
+            })
+        })
+        .collect();
+    let recv = Recv {
+        length: 1,
+        local_va: REGION,
+        local_key: pair.key[1],
+        id: 0,
+    };
+    let mut posted = 0;
+    let mut post = |pair: &mut Tested, until: usize| {
+        while posted < until.min(sends) {
+            pair.post_recv(1, of(posted), recv);
+            posted += 1;
+        }
+    };
+    post(pair, 16 * usize::from(qps));
+    pair.receive_back_to_back(1, frames);
+    let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
+    while !pair.host(1).received() {
+        pair.step(&mut nothing);
+        let done = pair.completions[1].len();
+        post(pair, done + 16 * usize::from(qps));
+    }
+    pair.rest(5_000, &mut nothing);
+}
+
 /// Line rate with the smallest frames, of one QP or many: new ones too, not only duplicates.
 #[test]
 fn new_smallest_sends_back_to_back_are_all_taken() {
     for qps in [1, 16] {
-        const SENDS: usize = 20_000;
         let mut pair = Tested::new(|setup| setup.requester.timeout = 0, qps);
-        let frames: Vec<_> = (0..SENDS)
-            .map(|number| {
-                let (index, round) = (
-                    (number % usize::from(qps)) as u16,
-                    number / usize::from(qps),
-                );
-                let psn = qp(0, index).requester_psn.advance(round as u32);
-                packet(0, index, psn, |roce| {
-                    roce.bth.opcode = Opcode::RC_SEND_ONLY;
-                    roce.bth.ack_req = true;
-                })
-            })
-            .collect();
-        let recv = Recv {
-            length: 1,
-            local_va: REGION,
-            local_key: pair.key[1],
-            id: 0,
-        };
-        let mut posted = 0;
-        let mut post = |pair: &mut Tested, until: usize| {
-            while posted < until.min(SENDS) {
-                pair.post_recv(1, (posted % usize::from(qps)) as u16, recv);
-                posted += 1;
-            }
-        };
-        post(&mut pair, 16 * usize::from(qps));
-        pair.receive_back_to_back(1, frames);
-        let mut nothing = |_: usize, _: &mut Vec<u8>, _: &ParsedFrame| false;
-        while !pair.host(1).received() {
-            pair.step(&mut nothing);
-            let done = pair.completions[1].len();
-            post(&mut pair, done + 16 * usize::from(qps));
-        }
-        pair.rest(5_000, &mut nothing);
+        receive_sends(&mut pair, qps, 20_000, &[]);
         let lost = pair.count(1, reg::DROP_FULL);
         assert_eq!(
             lost, 0,

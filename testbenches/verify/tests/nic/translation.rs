@@ -171,6 +171,45 @@ fn what_is_behind_a_miss_waits_or_is_looked_up_meanwhile() {
     assert!((2 * DELAY - 100..3 * DELAY).contains(&ahead), "{ahead}");
 }
 
+/// Receive waits for an entry that it asked for, and behind that for one that transmit had asked for before, which comes
+/// first. Transmit asks for more than may be under way, so that each place is taken as soon as it is free. The second
+/// packet does not wait for the entry that would take the place of its own.
+#[test]
+fn none_waits_for_an_entry_that_another_asked_for_later() {
+    let mut pair = pair(Some(config(512, StallScope::Behind)), 16);
+    let send = |pair: &mut Tested, qp: u16, page: u64| {
+        let work = Work {
+            local_va: REGION + page * PAGE,
+            local_key: pair.key[1],
+            ..signaled_write(pair, 1, 0, 8)
+        };
+        pair.post(1, qp, work);
+    };
+    let step = |pair: &mut Tested, cycles: u64| (0..cycles).for_each(|_| pair.step(&mut all));
+    write(&mut pair, 0, PAGE, 8);
+    write(&mut pair, 1, 0, 8);
+    // Their payload is read first, which takes as long as an entry.
+    step(&mut pair, DELAY);
+    send(&mut pair, 2, 0);
+    pair.run(DELAY, &mut all, |pair| pair.arrivals.len() == 2);
+    step(&mut pair, 60);
+    let misses = pair.host(1).counters().get(reg::TRANSLATION_MISSES);
+    assert_eq!(misses, 3);
+    for qp in 3..15 {
+        send(&mut pair, qp, u64::from(qp));
+    }
+    let mut times = vec![];
+    while times.len() < 2 {
+        pair.step(&mut all);
+        times.resize(pair.written[1].len(), pair.now());
+        assert!(pair.now() < 20 * DELAY, "{times:?}");
+    }
+    let pages = [0, 1].map(|at| (pair.written[1][at].va - REGION) / PAGE);
+    assert_eq!(pages, [1, 0]);
+    assert!(times[1] - times[0] < 50, "{times:?}");
+    pair.rest(20_000, &mut all);
+}
+
 /// IBTA volume 1, 9.9.3: what cannot be written is refused with a NAK, nothing of it is written nor of what is behind it,
 /// and what is before it is. Other QPs go on.
 #[test]
