@@ -188,11 +188,11 @@ module translator
   logic passes_d, passes_q;  // the first page, which is done
   look_t look_d, look_q, match_q;
   located_t entries;
-  logic [ReadBits-1:0] issue, issue_before, come, fill;  // reads that are next
+  logic [ReadBits-1:0] issue, come, fill;  // reads that are next
   entry_number_t [EntryReads-1:0] missing_q;  // what is read
-  logic [EntryReads-1:0] wanted_q;  // and is to be taken in, or will be
-  logic [EntryReads-1:0] same_q, under_way;  // as what is judged
-  logic issues, as_before_q, issued_q;  // what was judged in the cycle before is the same, and was asked for then
+  logic [EntryReads-1:0] wanted_q;  // and is to be taken in, unless it turns out to name no page
+  logic [EntryReads-1:0] same_q;  // as what is judged
+  logic issues;
 
   assign ends          = launches && look_q.last;
   assign free          = !look_valid_q || ends;
@@ -219,13 +219,11 @@ module translator
       look_valid_q  <= 1'b0;
       match_valid_q <= 1'b0;
       judge_valid_q <= 1'b0;
-      issued_q      <= 1'b0;
       later_last_q  <= 1'b0;
     end else begin
       look_valid_q  <= (free && (later_valid_q || located_valid)) || (look_valid_q && !ends);
       match_valid_q <= launches;
       judge_valid_q <= match_valid_q;
-      issued_q      <= issues;
       if (free && (later_valid_q || located_valid)) later_last_q <= takes_later;
     end
   end
@@ -241,7 +239,6 @@ module translator
     if (launches) match_q <= look_q;
     if (match_valid_q) begin
       judge_q <= match_q;
-      as_before_q <= judge_q.number == match_q.number;
       for (int unsigned m = 0; m < EntryReads; m++) same_q[m] <= wanted_q[m] && missing_q[m] == match_q.number;
     end
   end
@@ -280,8 +277,8 @@ module translator
   assign blocked = late[judge_q.asker] && !judge_q.second;
   assign turn = judge_valid_q && next && !blocked && second_q[judge_q.asker] == judge_q.second;
   assign found = !judge_q.looks || hit;
-  assign issues = turn && !found && under_way == '0 && room && (judge_q.again || later_some == '0);
-  assign used = turn && (found || under_way != '0 || issues);
+  assign issues = turn && !found && same_q == '0 && room && (judge_q.again || later_some == '0);
+  assign used = turn && (found || same_q != '0 || issues);
   assign done = used && judge_q.last;
   assign puts_off = judge_valid_q && judge_q.last && !done && !judge_q.again;
   assign again = judge_valid_q && judge_q.last && !done && judge_q.again && next;
@@ -320,23 +317,17 @@ module translator
   entry_number_t entry_number_q;
   entry_wait_t [1:0] dropped;
 
-  assign issue        = issue_q[ReadBits-1:0];
-  assign issue_before = issue - 1'b1;
-  assign come         = come_q[ReadBits-1:0];
-  assign fill         = fill_q[ReadBits-1:0];
-  assign room         = !entry_valid_q && (issue_q ^ fill_q) != {1'b1, ReadBits'(0)} && needed_q[issue] == '0;
-  assign fill_wish    = fill_q != come_q && wanted_q[fill] && !gone_q[fill];
-  assign fill_over    = fill_q != come_q && (fills || !fill_wish);
-
-  always_comb begin
-    under_way = same_q;
-    if (as_before_q && issued_q) under_way[issue_before] = 1'b1;
-  end
+  assign issue     = issue_q[ReadBits-1:0];
+  assign come      = come_q[ReadBits-1:0];
+  assign fill      = fill_q[ReadBits-1:0];
+  assign room      = !entry_valid_q && (issue_q ^ fill_q) != {1'b1, ReadBits'(0)} && needed_q[issue] == '0;
+  assign fill_wish = fill_q != come_q && wanted_q[fill];
+  assign fill_over = fill_q != come_q && (fills || !fill_wish);
 
   always_comb begin
     waits = '{waits: issues, gone: 1'b0, read: issue};
-    for (int unsigned m = 0; m < EntryReads; m++) if (under_way[m]) waits.read = ReadBits'(m);
-    if (!found && under_way != '0) begin
+    for (int unsigned m = 0; m < EntryReads; m++) if (same_q[m]) waits.read = ReadBits'(m);
+    if (!found && same_q != '0) begin
       waits.waits = pending_q[waits.read] && !(come_i && come == waits.read);
       waits.gone  = !waits.waits && (pending_q[waits.read] ? !there_i : gone_q[waits.read]);
     end
@@ -356,6 +347,7 @@ module translator
       fill_q        <= fill_q + (ReadBits + 1)'(fill_over);
       entry_valid_q <= issues || (entry_valid_q && !entry_ready_i);
       if (come_i) pending_q[come] <= 1'b0;
+      if (come_i && !there_i) wanted_q[come] <= 1'b0;
       if (fill_over) wanted_q[fill] <= 1'b0;
       if (forgets)
         for (int unsigned m = 0; m < EntryReads; m++)
@@ -423,7 +415,7 @@ module translator
       .idle_o   (verdicts_idle)
   );
 
-  assign idle_o = tables_idle && !look_valid_q && !match_valid_q && !judge_valid_q && !issued_q && !later_valid_q &&
+  assign idle_o = tables_idle && !look_valid_q && !match_valid_q && !judge_valid_q && !later_valid_q &&
       later_some == '0 && later_more == '0 && verdicts_idle && fill_q == issue_q && come_q == issue_q && !entry_valid_q && cache_idle;
 
   always_ff @(posedge clk_i) begin

@@ -11,7 +11,7 @@
 //! | [`mod@unit`] | the units by name |
 //! | [`deadline_sweep`] | how late a deadline may be |
 //! | [`frames`] | axes of bins that frames have |
-//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`nic`], [`network`], [`hosts`] | the properties |
+//! | [`parser`], [`builder`], [`pfc`], [`dcqcn`], [`gbn`], [`translation`], [`nic`], [`network`], [`hosts`] | the properties |
 //!
 //! A property runs in three places: as a test with fixed seeds, as `xoff fuzz` for any length of time, and as `xoff
 //! replay` on one kept case.
@@ -31,6 +31,7 @@ pub mod parser;
 pub mod pfc;
 pub mod retrace;
 pub mod run;
+pub mod translation;
 pub mod unit;
 
 use std::fmt::Debug;

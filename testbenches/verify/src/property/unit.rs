@@ -90,9 +90,8 @@ mod tests {
             assert_eq!(Unit::named(unit.with(Name)), Ok(unit));
         }
         let unknown = Unit::named("gbm").unwrap_err();
-        assert!(
-            unknown
-                .ends_with("the units are parser, builder, pfc, dcqcn, gbn, nic, network, hosts")
-        );
+        assert!(unknown.ends_with(
+            "the units are parser, builder, pfc, dcqcn, gbn, translation, nic, network, hosts"
+        ));
     }
 }

@@ -64,7 +64,7 @@ fn files_that_are_no_cases() {
     );
     assert_eq!(
         replayed("# xoff case of gbm, version 1, seed 1\n"),
-        "line 1: no unit 'gbm'; the units are parser, builder, pfc, dcqcn, gbn, nic, network, hosts"
+        "line 1: no unit 'gbm'; the units are parser, builder, pfc, dcqcn, gbn, translation, nic, network, hosts"
     );
     assert_eq!(
         replayed("# xoff case of gbn, version 9, seed 1\n"),
