@@ -93,7 +93,7 @@ pub(crate) struct Library<'a> {
     /// Flags and include folders.
     pub build: &'a cc::Build,
     pub files: &'a [PathBuf],
-    /// Files that are compiled at `-O1`, for rarely executed code.
+    /// Files that are compiled at `-Og`, for rarely executed code.
     pub seldom: &'a [PathBuf],
 }
 
@@ -143,8 +143,8 @@ impl Library<'_> {
             text,
         };
         let tool = Compiler::tool(self.build)?;
-        // Those at -O1 are the longest by far.
-        let seldom = self.seldom.iter().map(|file| (file, Some("-O1")));
+        // Those at -Og are the longest by far.
+        let seldom = self.seldom.iter().map(|file| (file, Some("-Og")));
         let files = self.files.iter().map(|file| (file, None));
         let files: Vec<_> = seldom.chain(files).enumerate().collect();
         let objects = in_parallel(&files, |(at, (file, level))| {

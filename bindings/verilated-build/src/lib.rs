@@ -29,7 +29,7 @@
 //!
 //! From the ports, this crate generates two plain structs, `In` and `Out`, in both languages, and a C++ class whose
 //! `cycle` drives, settles, samples and clocks in one call. The C++ of a model is compiled at `-O2` (rarely executed
-//! code at `-O1`), whatever Cargo's profile says, because at `-O0` a model runs twenty times slower. It is one
+//! code at `-Og`), whatever Cargo's profile says, because at `-O0` a model runs twenty times slower. It is one
 //! translation unit, except for wide constants and, in a [`large`](Top::large) top, the rarely executed code.
 //!
 //! # Rebuilds

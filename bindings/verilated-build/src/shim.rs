@@ -60,7 +60,7 @@ pub(crate) fn forwarding_header(face: &Face) -> String {
     text
 }
 
-/// Returns whether a source holds only rarely executed code, which is compiled at `-O1`: reset, initial values and
+/// Returns whether a source holds only rarely executed code, which is compiled at `-Og`: reset, initial values and
 /// waves.
 fn seldom(source: &str) -> bool {
     source.contains("Slow") || source.contains("__Trace__")
@@ -95,7 +95,7 @@ fn opening<'a>(face: &Face, sources: impl Iterator<Item = &'a String>) -> String
         let _ = if seldom(source) && !face.large {
             writeln!(
                 text,
-                "#pragma GCC push_options\n#pragma GCC optimize(\"O1\")\n#include \"{source}\"\n#pragma GCC pop_options"
+                "#pragma GCC push_options\n#pragma GCC optimize(\"Og\")\n#include \"{source}\"\n#pragma GCC pop_options"
             )
         } else {
             writeln!(text, "#include \"{source}\"")
