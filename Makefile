@@ -2,8 +2,8 @@
 
 CARGO ?= cargo
 
-.PHONY: demo test seeds newest check check-rust check-rtl check-all cost build-cost synth formal mutants planted pictures coverage \
-	truth claims interop mpi archive one-line setup check-tools
+.PHONY: demo test incidents seeds newest check check-rust check-rtl check-all cost build-cost synth formal mutants \
+	planted pictures coverage truth claims interop mpi archive one-line setup check-tools
 
 demo: setup
 	@echo "demo: building Xoff and its verilated models (some minutes the first time)"
@@ -28,6 +28,13 @@ test: export RAYON_NUM_THREADS = 1
 test: setup
 	@tools/setup.sh tshark
 	$(CARGO) test --workspace --quiet
+
+# The tests that CI has no time for: incidents with all of their variants, each against the expectations of the others,
+# their cures, and checkpoints of ranks. Some minutes.
+incidents: export RAYON_NUM_THREADS = 1
+incidents: setup
+	$(CARGO) test --workspace --quiet --test command -- --ignored incidents:: what_is_said_to_cure_it_does \
+		any_number_of_ranks_goes_on_from_a_checkpoint
 
 # make seeds: every variant of every built-in scenario with seeds 1 to 10 and model NICs, against its expectations. Some
 # 40 minutes of one core.
@@ -74,6 +81,7 @@ check-all: check
 	$(CARGO) test --quiet --workspace --test command the_readmes_table_of_ecmp -- --ignored
 	$(CARGO) test --quiet --workspace --test nic a_hundred_mixes -- --ignored
 	$(CARGO) test --quiet --workspace --test command ten_million_packets -- --ignored
+	@$(MAKE) --no-print-directory incidents
 	@$(MAKE) --no-print-directory pictures
 	@$(MAKE) --no-print-directory mpi PROFILE=dev
 	@$(MAKE) --no-print-directory newest NEWEST_TARGET="$${CARGO_TARGET_DIR:-target}"

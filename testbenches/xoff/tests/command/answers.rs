@@ -143,6 +143,7 @@ fn the_first_screen_says_what_happened() {
 
 /// A run with what is said to cure it has a headline that begins with other words, or no flow stands any more.
 #[test]
+#[ignore = "some seconds; make incidents"]
 fn what_is_said_to_cure_it_does() {
     let cured: [(&str, &[(&str, &str)]); 16] = [
         ("alpha", &[("duration", "12 ms")]),
