@@ -461,7 +461,7 @@ fn kept_cases_are_items() {
         .into_iter()
         .map(|(name, _)| name)
         .collect();
-    let files = ["dcqcn", "gbn", "hosts", "network", "nic"].map(|unit| {
+    let files = ["dcqcn", "gbn", "hosts", "network", "nic", "translation"].map(|unit| {
         let folder = fs::read_dir(file("cases").join(unit)).unwrap();
         folder.count()
     });
