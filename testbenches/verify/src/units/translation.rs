@@ -1,5 +1,7 @@
 //! Driver for `nic_translation`, one cycle per call.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 use verilated::Settings;
 use xoff_rtl_units::NicTranslation;
@@ -11,15 +13,15 @@ use xoff_cosim::units::driven::Driven;
 use xoff_cosim::units::{PERIOD_256_PS, UnitError};
 
 /// Rings of receive, which are askers 0 to 7.
-pub const RINGS: usize = 8;
+pub const RINGS: usize = nic_pkg::BUFFERS as usize;
 /// Transmit, the last asker.
-pub const TRANSMIT: usize = RINGS;
+pub const TRANSMIT: usize = nic_pkg::ASK_TRANSMIT as usize;
 /// Number of askers.
-pub const ASKERS: usize = RINGS + 1;
+pub const ASKERS: usize = nic_pkg::ASKERS as usize;
 /// Maximum number of asks of an asker whose verdict was not taken.
 pub const ASKS: usize = 32;
 /// Maximum number of page table entries that are read at a time.
-pub const READS: usize = 8;
+pub const READS: usize = nic_pkg::ENTRY_READS as usize;
 /// Bits of the number of a page table entry.
 pub const ENTRY_BITS: u32 = 40;
 
@@ -46,7 +48,7 @@ pub struct Ask {
 }
 
 /// What a region is written with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mapping {
     /// The lower 8 bits of its key.
@@ -57,6 +59,21 @@ pub struct Mapping {
     pub length: u64,
     /// Its page table, if it has one.
     pub table: Option<Table>,
+}
+
+impl Mapping {
+    /// Numbers of the entries of its page table: one for each page that it touches.
+    pub fn entries(&self) -> Range<u64> {
+        match self.table {
+            Some(table) if self.length > 0 => {
+                let size = 4096u128 << table.page;
+                let base = u128::from(self.base);
+                let last = (base + u128::from(self.length) - 1) / size - base / size;
+                table.first..table.first + last as u64 + 1
+            }
+            _ => 0..0,
+        }
+    }
 }
 
 /// Page table of a region.
@@ -135,21 +152,20 @@ impl RtlTranslation {
     ///
     /// An assertion of the RTL failed.
     pub fn reset(&mut self, setup: TranslationSetup) -> Result<(), UnitError> {
-        let pins = &mut self.unit.pins_in;
-        pins.set_settings_i(&NicSettings {
+        let off = NicSettings {
             translation_ahead: setup.ahead,
             translation_sets: setup.log_sets,
             ..NicSettings::default()
-        });
+        };
+        let pins = &mut self.unit.pins_in;
+        pins.set_settings_i(&off);
         pins.rst_i = 1;
         self.cycle(&TranslationIn::default())?;
         let pins = &mut self.unit.pins_in;
         pins.rst_i = 0;
         pins.set_settings_i(&NicSettings {
             translation_on: true,
-            translation_ahead: setup.ahead,
-            translation_sets: setup.log_sets,
-            ..NicSettings::default()
+            ..off
         });
         Ok(())
     }
@@ -163,12 +179,7 @@ impl RtlTranslation {
         let pins = &mut self.unit.pins_in;
         pins.region_write_i = u8::from(inputs.write.is_some());
         if let Some((index, mapping)) = inputs.write {
-            let of = mapping.unwrap_or(Mapping {
-                tag: 0,
-                base: 0,
-                length: 0,
-                table: None,
-            });
+            let of = mapping.unwrap_or_default();
             pins.region_index_i = index;
             pins.set_region_i(&nic_pkg::Region {
                 valid: mapping.is_some(),

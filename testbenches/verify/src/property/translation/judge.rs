@@ -8,22 +8,27 @@
 //!   the cache holds all entries of the case.
 //! - A ring that does not look ahead reads nothing behind an entry that has not come.
 //! - A verdict waits for the entries of its ask alone, for verdicts of its asker that are not taken, and for regions
-//!   that are written; it is there [`AT_ONCE`] cycles later.
+//!   that are written; it is there [`AT_ONCE`] cycles later, and a few for each ask in front of it.
 //! - Each entry of each ask is one hit or one miss.
 //! - The unit rests when nothing is asked, and not before.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ops::Range;
 
 use super::bins::{Beside, Entries, FORGOTTEN, For, Found, From, Open, READS, Under, VERDICTS};
 use super::events::Head;
 use crate::property::Disagreement;
 use crate::property::bins::Bins;
 use crate::units::translation::{
-    ASKERS, Ask, Mapping, READS as READS_MOST, RINGS, TRANSMIT, TranslationIn, TranslationOut,
+    ASKERS, ASKS, Ask, Mapping, READS as READS_MOST, RINGS, TRANSMIT, TranslationIn, TranslationOut,
 };
 
-/// Cycles from when all is there that a verdict waits for: lookups of what others ask.
-const AT_ONCE: u64 = 100;
+/// Cycles from when all is there that a verdict waits for until it is there, beside those of asks in front of it.
+const AT_ONCE: u64 = 60;
+/// Cycles of an ask in front, of any asker: lookups of two entries, in turn with those of what was put off.
+const IN_FRONT: u64 = 4;
+/// Maximum number of asks in front: half of what receive may have, one that is under way, and as many of transmit.
+const IN_FRONT_MOST: usize = 2 * (ASKS / 2 + 1);
 /// Cycles in which what has come is handed on within the unit.
 const HANDED_ON: u64 = 40;
 
@@ -43,9 +48,9 @@ pub struct Judge {
     taken: [u64; ASKERS],
     entries: HashMap<u64, Entry>,
     reading: VecDeque<Read>,
-    /// Entries of a region that is written are forgotten until the unit is no longer busy: number of the first one, how
-    /// many, and since when.
-    forgets: Option<(u64, u64, u64)>,
+    /// Entries of a region that is written are forgotten until the unit is no longer busy: their numbers, and since
+    /// when.
+    forgets: Option<(Range<u64>, u64)>,
     /// The last cycle in which the unit was busy.
     busy: u64,
     idle: bool,
@@ -63,8 +68,17 @@ struct Asked {
     at: u64,
     /// Entries that it may have: several possibilities if its region is written meanwhile.
     entries: Vec<Vec<u64>>,
-    /// When its verdict was there.
-    known: Option<u64>,
+    /// Cycles from when all is there that its verdict waits for until it is there, at most.
+    at_once: u64,
+    /// Whether its verdict is there.
+    known: bool,
+}
+
+impl Asked {
+    /// Whether it may have this entry.
+    fn has(&self, number: u64) -> bool {
+        self.entries.iter().flatten().any(|&entry| entry == number)
+    }
 }
 
 /// What is known of an entry.
@@ -119,9 +133,10 @@ impl Judge {
         }
     }
 
-    /// Whether an entry names a page now.
-    pub fn there(&self, number: u64) -> bool {
-        !self.absent.contains(&number)
+    /// What the host says of the entry that comes next: whether it names a page now.
+    pub fn next_there(&self) -> bool {
+        let next = self.reading.front();
+        next.is_some_and(|read| !self.absent.contains(&read.number))
     }
 
     /// Asks of an asker whose verdict was not taken.
@@ -144,7 +159,7 @@ impl Judge {
         self.idle
     }
 
-    /// Judges a cycle. `come` is the number of the entry that comes in it.
+    /// Judges a cycle.
     ///
     /// # Errors
     ///
@@ -153,19 +168,18 @@ impl Judge {
         &mut self,
         now: u64,
         inputs: &TranslationIn,
-        come: Option<u64>,
         out: &TranslationOut,
         bins: &mut Bins,
     ) -> Result<(), Disagreement> {
         if out.busy {
             self.busy = now;
-        } else if let Some((first, count, since)) = self.forgets.take() {
-            for number in first..first + count {
+        } else if let Some((numbers, since)) = self.forgets.take() {
+            for number in numbers {
                 self.entries.entry(number).or_default().forgotten = Some((since, now));
             }
         }
         self.verdicts(now, inputs, out, bins)?;
-        self.host(now, inputs, come, out, bins)?;
+        self.host(now, inputs, out, bins)?;
         if let Some((index, mapping)) = inputs.write {
             self.write(now, index, mapping, bins);
         }
@@ -175,11 +189,13 @@ impl Judge {
         ];
         for (asker, ask) in asks.into_iter().flatten() {
             self.asked += 1;
+            let in_front = self.asks.iter().map(VecDeque::len).sum::<usize>();
             self.asks[asker].push_back(Asked {
                 ask,
                 at: now,
-                entries: vec![self.entries_of(ask)],
-                known: None,
+                entries: vec![entries_of(self.regions.get(&(ask.key >> 8)), ask)],
+                at_once: AT_ONCE + IN_FRONT * in_front.min(IN_FRONT_MOST) as u64,
+                known: false,
             });
         }
         self.counted += u64::from(out.hit) + u64::from(out.miss);
@@ -191,44 +207,11 @@ impl Judge {
         }
     }
 
-    /// The entries of an access.
-    fn entries_of(&self, ask: Ask) -> Vec<u64> {
-        let Some(mapping) = self.regions.get(&(ask.key >> 8)) else {
-            return vec![];
-        };
-        let Some(table) = mapping.table else {
-            return vec![];
-        };
-        let (first, behind) = (
-            u128::from(ask.va),
-            u128::from(ask.va) + u128::from(ask.bytes),
-        );
-        let region =
-            u128::from(mapping.base)..=u128::from(mapping.base) + u128::from(mapping.length);
-        let held = region.contains(&first) && region.contains(&behind);
-        if ask.bytes == 0 || u32::from(mapping.tag) != ask.key & 0xff || !held {
-            return vec![];
-        }
-        let size = 4096u128 << table.page;
-        let begins = u128::from(mapping.base) / size;
-        let pages = first / size - begins..=(behind - 1) / size - begins;
-        pages.map(|page| table.first + page as u64).collect()
-    }
-
     fn write(&mut self, now: u64, index: u8, mapping: Option<Mapping>, bins: &mut Bins) {
         let old = self.regions.remove(&u32::from(index));
-        if let Some(Mapping {
-            base,
-            length,
-            table: Some(table),
-            ..
-        }) = old.filter(|old| old.length > 0)
-        {
-            let size = 4096u128 << table.page;
-            let last = (u128::from(base) + u128::from(length) - 1) / size;
-            let count = (last - u128::from(base) / size) as u64 + 1;
-            self.forgets = Some((table.first, count, now));
-            let its = |read: &Read| (table.first..table.first + count).contains(&read.number);
+        let numbers = old.map_or(0..0, |old| old.entries());
+        if !numbers.is_empty() {
+            let its = |read: &Read| numbers.contains(&read.number);
             let under = match &self.reading {
                 reading if reading.is_empty() => Under::Nothing,
                 reading if reading.iter().any(its) => Under::Its,
@@ -239,19 +222,15 @@ impl Judge {
                 false => Open::Nothing,
             };
             bins.hit(&FORGOTTEN, (under, open));
+            self.forgets = Some((numbers, now));
         }
         if let Some(mapping) = mapping {
             self.regions.insert(index.into(), mapping);
         }
         // What was asked before may still be in front of the tables.
-        for asker in 0..ASKERS {
-            for number in 0..self.asks[asker].len() {
-                let ask = self.asks[asker][number].ask;
-                if ask.key >> 8 == u32::from(index) {
-                    let entries = self.entries_of(ask);
-                    self.asks[asker][number].entries.push(entries);
-                }
-            }
+        let asked = self.asks.iter_mut().flatten();
+        for asked in asked.filter(|asked| asked.ask.key >> 8 == u32::from(index)) {
+            asked.entries.push(entries_of(mapping.as_ref(), asked.ask));
         }
     }
 
@@ -260,13 +239,12 @@ impl Judge {
         &mut self,
         now: u64,
         inputs: &TranslationIn,
-        come: Option<u64>,
         out: &TranslationOut,
         bins: &mut Bins,
     ) -> Result<(), Disagreement> {
-        if let (Some(number), Some(there)) = (come, inputs.come) {
-            let read = self.reading.pop_front();
-            let asked = read.map_or(now, |read| read.asked);
+        if let Some(there) = inputs.come
+            && let Some(Read { number, asked }) = self.reading.pop_front()
+        {
             let entry = self.entries.entry(number).or_default();
             entry.came = Some(now);
             match there {
@@ -277,19 +255,15 @@ impl Judge {
         let Some(number) = out.entry.filter(|_| inputs.entry_ready) else {
             return Ok(());
         };
-        let needs = |asks: &VecDeque<Asked>| {
-            let mut entries = asks.iter().flat_map(|ask| &ask.entries).flatten();
-            entries.any(|&entry| entry == number)
-        };
-        let askers = self.asks.iter().filter(|asks| needs(asks)).count();
+        let needs = |asks: &&VecDeque<Asked>| asks.iter().any(|ask| ask.has(number));
+        let askers = self.asks.iter().filter(needs).count();
         if askers == 0 {
             return Err(format!("entry {number} is read, and nobody asks for it"));
         }
         let entry = self.entries.entry(number).or_default();
         // A read that was wanted before a region was written may have waited for the host until now.
         let since = entry.forgotten.map_or(0, |(_, done)| done + HANDED_ON);
-        let forgets = (self.forgets)
-            .is_some_and(|(first, count, _)| (first..first + count).contains(&number));
+        let forgets = (self.forgets.as_ref()).is_some_and(|(numbers, _)| numbers.contains(&number));
         let under_way = |read: &Read| read.number == number && read.asked >= since;
         if !forgets && self.reading.iter().any(under_way) {
             return Err(format!("entry {number} is read twice at a time"));
@@ -322,8 +296,8 @@ impl Judge {
     /// The ring that alone needs an entry, for an ask behind one whose entry is read, although it looks up nothing
     /// behind a miss.
     fn too_early(&self, number: u64) -> Option<usize> {
-        let needs = |ask: &Asked| ask.entries.concat().contains(&number);
-        let mut askers = (0..ASKERS).filter(|&asker| self.asks[asker].iter().any(needs));
+        let mut askers =
+            (0..ASKERS).filter(|&asker| self.asks[asker].iter().any(|ask| ask.has(number)));
         let (ring, None) = (askers.next()?, askers.next()) else {
             return None;
         };
@@ -334,7 +308,7 @@ impl Judge {
             ask.entries.len() == 1
                 && of.any(|read| read.asked >= ask.at && came(&read.number) < Some(ask.at))
         };
-        let mut before = self.asks[ring].iter().take_while(|ask| !needs(ask));
+        let mut before = self.asks[ring].iter().take_while(|ask| !ask.has(number));
         (ring != TRANSMIT && !self.ahead && self.holds_all && before.any(missing)).then_some(ring)
     }
 
@@ -363,19 +337,12 @@ impl Judge {
                 came.filter(|&came| came >= oldest.at).unwrap_or(0)
             };
             let last = oldest.entries.iter().flatten().map(came).max();
-            let needs = |number: u64| {
-                oldest
-                    .entries
-                    .iter()
-                    .flatten()
-                    .any(|&entry| entry == number)
-            };
-            let read = self.reading.iter().find(|read| needs(read.number));
+            let read = self.reading.iter().find(|read| oldest.has(read.number));
             let since = (oldest.at).max(taken).max(self.busy).max(last.unwrap_or(0));
             if !has(out.valid) {
-                let under_way = read.is_some_and(|read| read.asked + AT_ONCE < now);
-                let known = since + AT_ONCE < now;
-                let wanted = read.is_some() || out.entry.is_some_and(needs);
+                let under_way = read.is_some_and(|read| read.asked + oldest.at_once < now);
+                let known = since + oldest.at_once < now;
+                let wanted = read.is_some() || out.entry.is_some_and(|number| oldest.has(number));
                 if has(out.waits) && since + HANDED_ON < now && !wanted {
                     return Err(format!("{}: it waits, and nothing is read for it", who()));
                 }
@@ -388,8 +355,8 @@ impl Judge {
             if has(out.waits) {
                 return Err(format!("{}: a verdict, and it waits", who()));
             }
-            let known = *oldest.known.get_or_insert(now);
-            if known == now && now > since + AT_ONCE {
+            let known = std::mem::replace(&mut oldest.known, true);
+            if !known && now > since + oldest.at_once {
                 return Err(format!(
                     "{}: the verdict on {:?} is there {} cycles after all that it waits for",
                     who(),
@@ -496,4 +463,20 @@ impl Judge {
         }
         Ok(())
     }
+}
+
+/// The entries of an access to a region.
+fn entries_of(region: Option<&Mapping>, ask: Ask) -> Vec<u64> {
+    let Some((mapping, table)) = region.and_then(|mapping| Some((mapping, mapping.table?))) else {
+        return vec![];
+    };
+    let [base, first] = [mapping.base, ask.va].map(u128::from);
+    let behind = first + u128::from(ask.bytes);
+    let held = first >= base && behind <= base + u128::from(mapping.length);
+    if ask.bytes == 0 || u32::from(mapping.tag) != ask.key & 0xff || !held {
+        return vec![];
+    }
+    let size = 4096u128 << table.page;
+    let pages = first / size - base / size..=(behind - 1) / size - base / size;
+    pages.map(|page| table.first + page as u64).collect()
 }

@@ -56,7 +56,7 @@ impl Property for Translation {
             judge: Judge::new(&case.head),
             bins,
             draw: SplitMix::new(case.head.seed),
-            reads: VecDeque::new(),
+            comes: VecDeque::new(),
             now: 0,
             busy: true,
             room: false,
@@ -75,8 +75,8 @@ struct Run<'a> {
     bins: &'a mut Bins,
     /// Times of the host.
     draw: SplitMix,
-    /// Entries that the host reads, in order, and when each comes.
-    reads: VecDeque<(u64, u64)>,
+    /// When the entries come that the host reads, in order.
+    comes: VecDeque<u64>,
     now: u64,
     /// As the last cycle said.
     busy: bool,
@@ -137,20 +137,18 @@ impl Run<'_> {
             false => !self.head.slow & ((1 << ASKERS) - 1),
         };
         inputs.entry_ready = now(self.head.host);
-        let comes = (self.reads.front().copied()).filter(|(_, at)| *at <= self.now);
-        if comes.is_some() {
-            self.reads.pop_front();
+        if self.comes.front().is_some_and(|at| *at <= self.now) {
+            self.comes.pop_front();
+            inputs.come = Some(self.judge.next_there());
         }
-        inputs.come = comes.map(|(number, _)| self.judge.there(number));
         let out = self.rtl.cycle(&inputs).map_err(text)?;
-        let come = comes.map(|(number, _)| number);
-        (self.judge.see(self.now, &inputs, come, &out, self.bins))
+        (self.judge.see(self.now, &inputs, &out, self.bins))
             .map_err(|what| format!("cycle {}: {what}", self.now))?;
-        if let Some(number) = out.entry.filter(|_| inputs.entry_ready) {
+        if out.entry.is_some() && inputs.entry_ready {
             let (least, most) = self.head.latency;
             let at = self.now + self.draw.within(least.into(), most.into());
-            let last = self.reads.back().map_or(0, |(_, at)| at + 1);
-            self.reads.push_back((number, at.max(last)));
+            let last = self.comes.back().map_or(0, |at| at + 1);
+            self.comes.push_back(at.max(last));
         }
         (self.busy, self.room) = (out.busy, out.room);
         self.now += 1;
