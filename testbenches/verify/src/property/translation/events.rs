@@ -8,8 +8,8 @@ use crate::units::translation::{
     ASKERS, Ask, ENTRY_BITS, Mapping, RINGS, TRANSMIT, Table, TranslationSetup,
 };
 
-/// Indices of the regions of a case.
-const REGIONS: [u8; 4] = [0, 1, 100, 255];
+/// Number of regions of a case.
+const REGIONS: usize = 4;
 /// Page table entries of a region: those of four fill no set of a whole cache.
 const ENTRIES: u64 = 64;
 /// Maximum number of bytes of an ask.
@@ -147,10 +147,21 @@ fn valid(mapping: &Mapping) -> Result<(), String> {
             mapping.length
         ));
     }
+    if u128::from(mapping.base) + u128::from(mapping.length) > 1 << 64 {
+        return Err(format!(
+            "base {}, length {}; expected memory below 2^64",
+            mapping.base, mapping.length
+        ));
+    }
     match mapping.table {
         Some(table) if table.page > 9 || table.first >= 1 << ENTRY_BITS => Err(format!(
             "page {}, first {}; expected at most 9, and less than 2^{ENTRY_BITS}",
             table.page, table.first
+        )),
+        Some(table) if mapping.entries().end > 1 << ENTRY_BITS => Err(format!(
+            "first {} and {} pages; expected entries below 2^{ENTRY_BITS}",
+            table.first,
+            mapping.entries().end - table.first
         )),
         _ => Ok(()),
     }
@@ -167,7 +178,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     let head = Head {
         setup: TranslationSetup {
             ahead: draw.once_in(2),
-            log_sets: draw.one_of(&[0, 1, 4, 9, 9]),
+            log_sets: (draw.below(19) as u8).min(9),
         },
         seed: draw.bits(),
         latency: (least, least + draw.up_to_bits(8) as u16),
@@ -182,11 +193,16 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
                 .map(|_| draw.below(ASKERS as u32) as usize)
                 .collect(),
         },
-        scattered: draw.once_in(4),
-        regions: [None; 4],
+        about: match draw.below(8) {
+            0 | 1 => About::TwoPages,
+            2 => About::OnePage,
+            _ => About::Any,
+        },
+        first_index: draw.bits() as u8,
+        regions: [None; REGIONS],
         events: vec![],
     };
-    for region in 0..REGIONS.len() {
+    for region in 0..REGIONS {
         drawn.write(draw, region);
     }
     if draw.once_in(2) {
@@ -195,7 +211,7 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     for _ in 0..1 + draw.below(EVENTS) {
         match draw.below(40) {
             0 => {
-                let region = draw.below(4) as usize;
+                let region = draw.below(REGIONS as u32) as usize;
                 drawn.write(draw, region);
             }
             1 | 2 => {
@@ -212,18 +228,34 @@ pub fn history(draw: &mut SplitMix) -> History<Head, Event> {
     }
 }
 
+/// What most asks of a history are about.
+#[derive(Debug, Clone, Copy)]
+enum About {
+    /// A page or two, mostly near the beginning of a region.
+    Any,
+    /// Two pages, anywhere.
+    TwoPages,
+    /// The first page of one region.
+    OnePage,
+}
+
 /// A history that is drawn.
 struct Drawn {
     /// Who asks.
     askers: Vec<usize>,
-    /// Asks are about two pages each, anywhere.
-    scattered: bool,
+    about: About,
+    /// Index of the first region; those of the others are behind it, at equal distances.
+    first_index: u8,
     /// What the regions are.
-    regions: [Option<Mapping>; 4],
+    regions: [Option<Mapping>; REGIONS],
     events: Vec<Event>,
 }
 
 impl Drawn {
+    fn index(&self, region: usize) -> u8 {
+        self.first_index.wrapping_add(region as u8 * 85)
+    }
+
     /// A region is written: mostly with a table of up to [`ENTRIES`] pages.
     fn write(&mut self, draw: &mut SplitMix, region: usize) {
         let page = match draw.once_in(2) {
@@ -245,28 +277,33 @@ impl Drawn {
             .saturating_sub(begins)
             .max(1)
             .min((u64::MAX - base).saturating_add(1));
-        let first = match draw.below(4) {
+        let table_at = match draw.below(4) {
             0 => (1 << ENTRY_BITS) - ENTRIES * (1 + region as u64),
             1 => draw.up_to_bits(ENTRY_BITS - 1) / 512 * 512 + ENTRIES * region as u64,
             _ => ENTRIES * region as u64,
         };
+        let first = table_at + draw.within(0, ENTRIES - pages);
+        let table = (!draw.once_in(8)).then_some(Table { page, first });
         let mapping = Mapping {
-            tag: draw.below(3) as u8,
+            tag: draw.bits() as u8,
             base,
-            length,
-            table: (!draw.once_in(8)).then_some(Table { page, first }),
+            length: match table {
+                Some(_) => length,
+                None => draw.any_length(48).min((u64::MAX - base).saturating_add(1)),
+            },
+            table,
         };
         let mapping = (!draw.once_in(8)).then_some(mapping);
         self.regions[region] = mapping;
         (self.events).push(Event::Write {
-            index: REGIONS[region],
+            index: self.index(region),
             mapping,
         });
     }
 
     /// Some entries of a region come or go.
     fn pages(&mut self, draw: &mut SplitMix, there: bool) {
-        let region = draw.below(4) as usize;
+        let region = draw.below(REGIONS as u32) as usize;
         if let Some(table) = self.regions[region].and_then(|mapping| mapping.table) {
             self.events.push(Event::Pages {
                 first: table.first + draw.up_to_bits(6),
@@ -276,22 +313,24 @@ impl Drawn {
         }
     }
 
-    /// Somebody asks, mostly about a page or two of a region, and mostly about one of its first pages.
+    /// Somebody asks.
     fn ask(&mut self, draw: &mut SplitMix) {
-        let region = draw.below(4) as usize;
+        let region = match self.about {
+            About::OnePage => 0,
+            _ => draw.below(REGIONS as u32) as usize,
+        };
         let mapping = self.regions[region].unwrap_or(Mapping {
-            tag: 0,
-            base: 0,
             length: 1 << 20,
-            table: None,
+            ..Mapping::default()
         });
         let size = 4096 << mapping.table.map_or(0, |table| table.page);
-        let (page, at) = match self.scattered {
-            true => (draw.below(ENTRIES as u32).into(), size - 1),
-            false => (
+        let (page, at) = match self.about {
+            About::Any => (
                 draw.up_to_bits(6),
                 draw.one_of(&[0, 1, 2_048, size - 1, size - 2_048]),
             ),
+            About::TwoPages => (draw.below(ENTRIES as u32).into(), size - 1),
+            About::OnePage => (0, 0),
         };
         let va = mapping
             .base
@@ -301,15 +340,17 @@ impl Drawn {
             0 => 0,
             // May be more than the region has
             1 => draw.within(1, BYTES.into()),
-            _ if self.scattered => u64::from(BYTES).min(behind),
-            _ => draw.one_of(&[1, 64, 2_048, BYTES.into()]).min(behind),
+            _ => match self.about {
+                About::TwoPages => u64::from(BYTES).min(behind),
+                _ => draw.one_of(&[1, 64, 2_048, BYTES.into()]).min(behind),
+            },
         };
-        let tag = match draw.once_in(16) {
-            true => draw.below(4) as u8,
-            false => mapping.tag,
-        };
+        let key = u32::from(self.index(region)) << 8 | u32::from(mapping.tag);
         let ask = Ask {
-            key: u32::from(REGIONS[region]) << 8 | u32::from(tag),
+            key: match draw.once_in(16) {
+                true => key ^ 1 << draw.below(32),
+                false => key,
+            },
             va: match draw.once_in(32) {
                 true => va.wrapping_sub(draw.up_to_bits(13)),
                 false => va,
