@@ -6,15 +6,23 @@ use crate::fixture::{MTU, Tested, dscp_maps, good, mark_ce, opened, pfc, signale
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
-use xoff_sim::nic::QpSettings;
+use xoff_sim::host::memory::content;
+use xoff_sim::nic::{QpSettings, Region};
 use xoff_sim::nic_registers as reg;
+use xoff_sim::protocol::gbn::{Work, WorkKind};
 use xoff_sim::seeded::SplitMix;
 use xoff_sim::time::Cycles;
 use xoff_sim::wire::Opcode;
 use xoff_sim::wire::frame::{ParsedFrame, Verdict};
-use xoff_verify::property::nic::pair::{PairConfig, all, qp};
+use xoff_verify::property::nic::pair::{PairConfig, REGIONS, all, qp};
 
 const QPS: u16 = xoff_rtl::nic::QPS as u16;
+
+/// What is written at side 1 may be read, too, by the key of this region.
+const READABLE: Region = Region {
+    remote_write: false,
+    ..REGIONS[0].1
+};
 
 /// Random maps, and their registers: class of each DSCP, class of each PCP.
 fn maps(draw: &mut SplitMix) -> ([u8; 64], [u8; 8], Vec<(u16, u32)>) {
@@ -115,9 +123,9 @@ fn by_dscp() -> Vec<(u16, u32)> {
     dscp_maps().chain([(reg::PFC_CLASSES, 0xFF)]).collect()
 }
 
-/// Pauses half of the classes of a side, for each QP in each class: what is paused waits, all else is sent, no class takes
-/// the slots of another, and what has waited is not lost.
-fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
+/// Pauses half of the classes of a side, for each QP in each class, whose QPs have work of this kind at side 0: what is
+/// paused waits, all else is sent, no class takes the slots of another, and what has waited is not lost.
+fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize, kind: WorkKind) {
     let mut draw = SplitMix::new(1);
     for round in 0..8 {
         let class_of = |index: u16| (index + index / 8 + round) % 8;
@@ -126,7 +134,9 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
             setup.requester.timeout = 0;
             // Path MTU of 256 bytes.
             (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+            setup.requester.reads = 1;
         });
+        pair.let_read(1, 7, &READABLE).unwrap();
         let half = draw.bits() as u8;
         for paused in [half, !half] {
             let quanta = |class: u8| {
@@ -146,7 +156,17 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
                 pair.step(&mut all);
             }
             for index in 0..QPS {
-                let work = signaled_write(&pair, 0, 0, 3 * 256);
+                let write = signaled_write(&pair, 0, 0x1_0000 * u64::from(index), 3 * 256);
+                let work = match kind.returns() {
+                    true => Work {
+                        kind,
+                        local_va: write.remote_va,
+                        local_key: pair.key[0],
+                        remote_key: READABLE.key(7),
+                        ..write
+                    },
+                    false => write,
+                };
                 pair.post(0, index, work);
             }
             let free: BTreeSet<_> = (0..QPS)
@@ -168,19 +188,32 @@ fn each_qp_waits_for_the_pauses_of_its_class_alone(side: usize) {
             good(&pair);
             pair.completions[0].clear();
         }
+        if kind.returns() {
+            let memory = pair.memory(0);
+            assert_eq!(memory.len(), usize::from(QPS) * 3 * 256);
+            for (at, byte) in memory {
+                assert_eq!(byte, content(at), "at {at:#x}");
+            }
+        }
     }
 }
 
 /// 802.1Q (36.1), of requests.
 #[test]
 fn each_qp_of_each_class_waits_for_the_pauses_of_its_class_alone() {
-    each_qp_waits_for_the_pauses_of_its_class_alone(0);
+    each_qp_waits_for_the_pauses_of_its_class_alone(0, WorkKind::WRITE);
 }
 
 /// 802.1Q (36.1), of answers: those of several QPs of a class wait for each other.
 #[test]
 fn each_answer_of_each_class_waits_for_the_pauses_of_its_class_alone() {
-    each_qp_waits_for_the_pauses_of_its_class_alone(1);
+    each_qp_waits_for_the_pauses_of_its_class_alone(1, WorkKind::WRITE);
+}
+
+/// 802.1Q (36.1), of READ responses.
+#[test]
+fn each_response_of_each_class_waits_for_the_pauses_of_its_class_alone() {
+    each_qp_waits_for_the_pauses_of_its_class_alone(1, WorkKind::READ);
 }
 
 /// rtl/nic/README.md: the slot of a packet that a NAK has made useless is free again, whatever its class.

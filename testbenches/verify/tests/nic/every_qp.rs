@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::fixture::{MTU, SOURCE, Tested, good, mark_ce, opened, pfc};
+use crate::fixture::{MTU, SOURCE, Tested, dscp_maps, good, mark_ce, opened, pfc};
 use xoff_cosim::units::PERIOD_256_PS;
 use xoff_network::Endpoint;
 use xoff_sim::host::Stalled;
@@ -548,6 +548,52 @@ fn qps_that_fail_at_once_are_flushed_and_no_other() {
             let failed: Vec<_> = (0..QPS).filter(|index| is_bad(*index)).collect();
             pair.reopen(&failed, &settings);
         }
+    }
+}
+
+/// The same while packets of all classes are in the transmit slots, those of the QPs that fail, too.
+#[test]
+fn qps_that_fail_with_packets_in_the_slots_stop_no_other() {
+    let mut draw = SplitMix::new(1);
+    for round in 0..16 {
+        let class = |index: u16| (index + index / 8 + round) % 8;
+        let settings: Vec<_> = dscp_maps().collect();
+        let mut pair = opened(&settings, QPS, |_, index, setup| {
+            setup.dscp = 8 * class(index) as u8;
+            (setup.requester.mtu, setup.responder.mtu) = (0, 0);
+            setup.requester.timeout = 0;
+        });
+        let bad = draw.bits();
+        let is_bad = |index: u16| bad >> index & 1 == 1;
+        for index in shuffled(&mut draw) {
+            let good = write(&pair, index, 5 * 256);
+            let works = match is_bad(index) {
+                true => [good.remote_key ^ 1, good.remote_key],
+                false => [good.remote_key; 2],
+            };
+            for remote_key in works {
+                pair.post(0, index, Work { remote_key, ..good });
+            }
+        }
+        pair.run(40_000, &mut all, |pair| {
+            pair.completions[0].len() == 2 * usize::from(QPS)
+        });
+        pair.rest(5_000, &mut all);
+        for (index, status) in pair.completions_by_qp(0).iter().map(|((index, _), told)| {
+            let status: Vec<_> = told.iter().map(|told| told.status).collect();
+            (*index, status)
+        }) {
+            let right = match is_bad(index) {
+                true => [Status::RemoteAccess, Status::Flushed],
+                false => [Status::Success; 2],
+            };
+            assert_eq!(status, right, "QP {index}");
+        }
+        let written: BTreeSet<_> = (pair.memory(1).keys())
+            .map(|at| ((at - REGION) / 0x1_0000) as u16)
+            .collect();
+        let right: BTreeSet<_> = (0..QPS).filter(|index| !is_bad(*index)).collect();
+        assert_eq!(written, right);
     }
 }
 

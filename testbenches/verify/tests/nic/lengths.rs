@@ -58,7 +58,7 @@ struct Run {
 impl Run {
     fn new() -> Self {
         let mut pair = opened(
-            &receive_buffer::registers([512; 4]),
+            &receive_buffer::registers(&[512; 4]),
             2 * CLASSES as u16,
             |_, index, setup| {
                 let class = index % CLASSES as u16;

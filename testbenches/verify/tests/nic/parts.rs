@@ -309,6 +309,47 @@ fn frames_of_any_part_leave_memory_and_completions_as_they_are() {
     }
 }
 
+/// The same with all QPs, eight in each part, whose packets of both kinds, requests and answers, come from all parts.
+#[test]
+fn all_qps_in_all_parts_leave_memory_and_completions_as_they_are() {
+    let qps = xoff_rtl::nic::QPS as u16;
+    let run = |translation: Option<TranslationConfig>| {
+        let mut pair = pair_of([translation; 2], qps);
+        for side in 0..2 {
+            let readable = Region {
+                remote_write: false,
+                ..REGIONS[0].1
+            };
+            pair.let_read(1 - side, 7, &readable).unwrap();
+            for index in 0..qps {
+                let write = signaled_write(&pair, side, PAGE * u64::from(index), 1_500);
+                let read = Work {
+                    kind: WorkKind::READ,
+                    local_va: REGION + 0x100_0000 + PAGE * u64::from(index),
+                    local_key: pair.key[side],
+                    remote_va: REGION + 0x200_0000 + PAGE * u64::from(index),
+                    remote_key: readable.key(7),
+                    ..write
+                };
+                pair.post(side, index, write);
+                pair.post(side, index, read);
+            }
+        }
+        let counts = [2 * usize::from(qps); 2];
+        pair.run(400_000, &mut all, |pair| done(pair, counts));
+        good(&pair);
+        pair.rest(5_000, &mut all);
+        let of_qps = [0, 1].map(|side| pair.completions_by_qp(side));
+        let misses = [0, 1].map(|side| pair.count(side, reg::TRANSLATION_MISSES));
+        (of_qps, [0, 1].map(|side| pair.memory(side)), misses)
+    };
+    let (completions, memory, _) = run(None);
+    let (of_qps, bytes, misses) = run(Some(config(1, StallScope::Part)));
+    assert!(of_qps == completions);
+    assert!(bytes == memory);
+    assert!(misses.iter().all(|misses| *misses > 100), "{misses:?}");
+}
+
 /// IBTA volume 1, 9.7.5.1: what is acknowledged is in memory. WRITEs miss their pages in one part, while small READ
 /// responses come through the others in nearly every cycle in which the responder steps.
 #[test]

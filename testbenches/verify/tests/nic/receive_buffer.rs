@@ -22,12 +22,14 @@ const MESSAGES: u64 = 16;
 const TAKEN: u32 = 100;
 
 /// Registers of a buffer with these parts; part 0 has what the others leave. Class c, which has DSCP 8c, is in part c
-/// modulo 4.
-pub fn registers(cells: [u32; PARTS]) -> Vec<(u16, u32)> {
-    let sizes = (0..3).map(|part| (reg::BUFFER_CELLS + 4 * part, cells[usize::from(part) + 1]));
+/// modulo their number.
+pub fn registers(cells: &[u32]) -> Vec<(u16, u32)> {
+    let sizes = (0..).zip(&cells[1..]);
+    let parts = cells.len() as u32;
+    let map = (0..8).fold(0, |map, class| map | class % parts << (4 * class));
     dscp_maps()
-        .chain(sizes)
-        .chain([(reg::BUFFER_MAP, 0x3210_3210)])
+        .chain(sizes.map(|(part, size)| (reg::BUFFER_CELLS + 4 * part, *size)))
+        .chain([(reg::BUFFER_MAP, map)])
         .collect()
 }
 
@@ -38,7 +40,7 @@ fn first_psn(index: u16) -> Psn {
 
 /// QP i is of class i modulo 8, so in part i modulo 4.
 fn pair_of(cells: [u32; PARTS]) -> Tested {
-    opened(&registers(cells), QPS, |_, index, setup| {
+    opened(&registers(&cells), QPS, |_, index, setup| {
         setup.dscp = 8 * (index % 8) as u8;
         setup.requester.timeout = 0;
         (setup.requester_psn, setup.responder_psn) = (first_psn(index), first_psn(index));
@@ -177,12 +179,14 @@ fn parts_that_never_run_empty_go_round() {
     // Path MTU of 256 bytes.
     let (mtu, bytes) = (0, 256);
     let mut draw = SplitMix::new(3);
-    // Parts that end at different places: the second one in the lower half of 512 beats, or in the upper.
+    // Parts that end at different places: the second one in the lower half of 512 beats, or in the upper. A part for each
+    // class, all of which begin at an odd cell but the first.
     for sizes in [
-        [512; PARTS],
-        [450, 640, 500, 458],
-        sizes(&mut draw),
-        sizes(&mut draw),
+        &[512; PARTS][..],
+        &[450, 640, 500, 458],
+        &sizes(&mut draw),
+        &sizes(&mut draw),
+        &[241, 260, 258, 254, 256, 262, 252, 265],
     ] {
         let mut settings = registers(sizes);
         settings.push((reg::PFC_CLASSES, 0xFF));

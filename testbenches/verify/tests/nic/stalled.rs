@@ -60,7 +60,7 @@ fn requests(pair: &Tested, index: u16) -> (usize, usize) {
 /// the host does not take.
 #[test]
 fn a_host_that_takes_no_writes_holds_up_only_what_is_written() {
-    let mut registers = receive_buffer::registers([512; 4]);
+    let mut registers = receive_buffer::registers(&[512; 4]);
     registers.extend([
         (reg::CONTROL, 1 << reg::DCQCN_ON_LOW),
         (reg::CNP_INTERVAL, 500),
@@ -191,7 +191,7 @@ fn a_host_that_takes_no_writes_holds_up_only_what_is_written() {
 fn a_part_that_runs_over_while_the_host_takes_no_writes_costs_the_others_nothing() {
     for full in 0..4 {
         let mut pair = opened(
-            &receive_buffer::registers([512; 4]),
+            &receive_buffer::registers(&[512; 4]),
             4,
             |_, index, setup| {
                 setup.dscp = 8 * index as u8;

@@ -854,7 +854,7 @@ fn close_leaves_nothing_of_a_qp_behind() {
         {
             let mut cells = [116; 4];
             cells[part] = 1_700;
-            let pair = opened(&receive_buffer::registers(cells), 2, |_, _, setup| {
+            let pair = opened(&receive_buffer::registers(&cells), 2, |_, _, setup| {
                 setup.dscp = 8 * part as u8;
                 setup.requester.ack_every = 1;
                 setup.requester.timeout = 0;
@@ -1314,7 +1314,7 @@ fn requests_that_no_responder_serves_are_answered() {
 fn the_map_of_the_receive_buffer_changes_under_traffic() {
     let classes = 8;
     let mut pair = opened(
-        &receive_buffer::registers([512; 4]),
+        &receive_buffer::registers(&[512; 4]),
         classes,
         |_, index, setup| {
             setup.dscp = 8 * index as u8;
