@@ -16,4 +16,5 @@ pkg/nic_pkg.sv
 -y pfc
 -y dcqcn
 -y gbn
+-y translation
 -y nic
