@@ -275,7 +275,7 @@ fn headroom_counts_tags() {
             Seed(0),
         );
         let headroom = config.buffer.priorities[3].headroom.get();
-        assert_eq!(headroom, headroom_of(frame, 19_750 + 25_216));
+        assert_eq!(headroom, headroom_of(frame, 19_750 + 57_920));
     }
 }
 
@@ -289,9 +289,9 @@ fn headroom_and_line_rate_of_dcqcn_follow_the_link() {
         let PriorityBuffer { headroom, .. } = config.buffer.priorities[3];
         headroom.get()
     };
-    // B = 4,096 + 82. At 400 Gb/s 394 quanta are 25,216 bytes, and twice the way of 197.5 ns 19,750. At 100 Gb/s those
-    // are 4,937.5, and so 4,938 to the byte; 10 Gb/s needs less.
-    assert_eq!(headroom("s0"), headroom_of(4178, 19_750 + 25_216));
+    // B = 4,096 + 82. At 400 Gb/s 905 quanta are 57,920 bytes, and twice the way of 197.5 ns 19,750. At 100 Gb/s 394
+    // quanta are 25,216 bytes, and the way 4,937.5, and so 4,938 to the byte; 10 Gb/s needs less.
+    assert_eq!(headroom("s0"), headroom_of(4178, 19_750 + 57_920));
     assert_eq!(headroom("s1"), headroom_of(4178, 4_938 + 25_216));
     let mut settings = scenario.host.clone();
     settings.dcqcn = Some(Dcqcn::default());
@@ -362,15 +362,15 @@ fn a_flow_of_two_messages_completes_once() {
     assert!((0.999..1.001).contains(&slowdown), "{slowdown}");
 }
 
-/// 394 quanta are 1.28 ns each at 400 Gb/s and 5.12 ns at 100 Gb/s; 118 of 12.8 ns at 40 Gb/s.
+/// A quantum is 1.28 ns at 400 Gb/s, where there are 905, and 12.8 ns at 40 Gb/s, where there are 118.
 #[test]
 fn a_response_that_the_standard_does_not_allow_is_said() {
     let mut scenario = rates("40");
     let said = |scenario: &Scenario| scenario.checked().err().map(|issues| issues.to_string());
-    scenario.switches[0].pause_response = Duration::from_ps(504_320);
+    scenario.switches[0].pause_response = Duration::from_ps(1_158_400);
     assert_eq!(said(&scenario), None);
-    scenario.switches[0].pause_response = Duration::from_ps(504_321);
-    let expected = "switches.s.pause_response: 504.321 ns: at 400 Gb/s, of the link to a, the standard allows 504.32 ns, which the headroom at the other end counts on";
+    scenario.switches[0].pause_response = Duration::from_ps(1_158_401);
+    let expected = "switches.s.pause_response: 1.158401 us: at 400 Gb/s, of the link to a, the standard allows 1.1584 us, which the headroom at the other end counts on";
     assert_eq!(said(&scenario).as_deref(), Some(expected));
     scenario.links[0].rate = Some(LineRate::G100);
     scenario.switches[0].pause_response = Duration::from_ps(1_510_400);

@@ -25,23 +25,28 @@ pub const fn longest_frame(mtu: u64) -> u64 {
     mtu.next_multiple_of(4) + LONGEST_HEADERS
 }
 
-/// Time that the standards give a port to act on a pause, in quanta: what the higher layer's response has in the
-/// budget of IEEE 802.1Q annex O. `None` at rates for which no number is known here.
+/// Time that the standards give a port to act on a pause, in quanta.
 ///
-/// 10 Gb/s: 6,144 bit times (Linux, `ixgbe_type.h`). 40 and 100 Gb/s: 118 and 394 quanta.
-pub fn response_quanta(rate: LineRate) -> Option<u16> {
+/// 10 Gb/s: 6,144 bit times, what the higher layer has in the budget of IEEE 802.1Q annex O (Linux, `ixgbe_type.h`).
+/// Other rates: IEEE 802.3, 31B.3.7, as in the headroom scripts of SONiC (`sonic-swss`, `buffer_headroom_*.lua`), of
+/// which the one for Mellanox has the number of 800 Gb/s.
+pub const fn response_quanta(rate: LineRate) -> u16 {
     match rate {
-        LineRate::G10 => Some(12),
-        LineRate::G40 => Some(118),
-        LineRate::G100 => Some(394),
-        _ => None,
+        LineRate::G10 => 12,
+        LineRate::G25 => 80,
+        LineRate::G40 => 118,
+        LineRate::G50 => 147,
+        LineRate::G100 => 394,
+        LineRate::G200 => 453,
+        // 400 and 800 Gb/s.
+        _ => 905,
     }
 }
 
-/// The longest time that a port may take to act on a pause: [`response_quanta`], and at rates without a number the 394
-/// quanta of 100 Gb/s, the most of all. The headroom of a peer counts on it, and the monitors judge by it.
+/// The longest time that a port may take to act on a pause: [`response_quanta`]. The headroom of a peer counts on it,
+/// and the monitors judge by it.
 pub fn longest_response(rate: LineRate) -> Duration {
-    rate.time_of_quanta(response_quanta(rate).unwrap_or(394))
+    rate.time_of_quanta(response_quanta(rate))
 }
 
 /// The quantities that determine how many bytes arrive after a queue has asked for a pause, in the terms of IEEE

@@ -78,8 +78,12 @@ impl LineRate {
     pub const G25: Self = Self { ps_per_byte: 320 };
     /// 40 Gb/s, 200 ps a byte.
     pub const G40: Self = Self { ps_per_byte: 200 };
+    /// 50 Gb/s, 160 ps a byte.
+    pub const G50: Self = Self { ps_per_byte: 160 };
     /// 100 Gb/s, 80 ps a byte.
     pub const G100: Self = Self { ps_per_byte: 80 };
+    /// 200 Gb/s, 40 ps a byte.
+    pub const G200: Self = Self { ps_per_byte: 40 };
     /// 400 Gb/s, 20 ps a byte.
     pub const G400: Self = Self { ps_per_byte: 20 };
 

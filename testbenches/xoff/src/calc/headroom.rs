@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anyhow::{anyhow, bail};
+use anyhow::bail;
 use clap::Args;
 use serde::Serialize;
 use xoff_sim::frame::wire_bytes;
@@ -37,8 +37,9 @@ Forms:
 
 Sources:
   cable       5 ns/m (802.1Q annex O)
-  response    10 Gb/s 12 quanta (Linux, ixgbe_type.h), 40 Gb/s 118, 100 Gb/s 394
-              (annex O)
+  response    10 Gb/s 12 quanta (Linux, ixgbe_type.h); 25 Gb/s 80, 40 Gb/s 118,
+              50 Gb/s 147, 100 Gb/s 394, 200 Gb/s 453, 400 and 800 Gb/s 905 (IEEE
+              802.3, 31B.3.7, as in SONiC's headroom scripts)
   interface   depends on the product. 187.5ns, 7,500 bit times at 40 Gb/s, is
               also the scenarios' default; a vendor's guide has 24,576 at 40
               Gb/s (614.4ns), 122,880 at 100 Gb/s.
@@ -148,15 +149,9 @@ pub(super) fn run(arguments: &HeadroomArgs, streams: &mut Streams) -> anyhow::Re
 }
 
 impl HeadroomArgs {
-    fn response(&self) -> anyhow::Result<Response> {
-        let rate = self.rate;
-        let standard = || response_quanta(rate).map(Response::Quanta);
-        self.response.or_else(standard).ok_or_else(|| {
-            anyhow!(
-                "--response: no number of the standard is known here for {rate}; give quanta such as 118, or a time \
-                 such as 1.5us"
-            )
-        })
+    fn response(&self) -> Response {
+        self.response
+            .unwrap_or_else(|| Response::Quanta(response_quanta(self.rate)))
     }
 
     /// The link for the arithmetic.
@@ -178,7 +173,7 @@ impl HeadroomArgs {
             other_frame,
             cable: self.cable,
             interface: self.interface,
-            response: self.response()?.at(self.rate),
+            response: self.response().at(self.rate),
         })
     }
 
@@ -188,7 +183,7 @@ impl HeadroomArgs {
             Some(_) => "longest of any class: --other-frame",
             None => "as long as the class's own: no --other-frame",
         };
-        let response = match (self.response()?, self.response) {
+        let response = match (self.response(), self.response) {
             (Response::Quanta(quanta), None) => {
                 format!("{quanta} quanta, the standard's at {}", self.rate)
             }

@@ -394,13 +394,6 @@ fn bad_input_is_one_message() {
         ),
         (
             &[
-                "headroom", "--rate", "400Gb/s", "--cable", "2m", "--mtu", "1024",
-            ],
-            &[],
-            "--response: no number of the standard is known here for 400 Gb/s",
-        ),
-        (
-            &[
                 "headroom", "--rate", "41Gb/s", "--cable", "2m", "--mtu", "1024",
             ],
             &[],

@@ -39,7 +39,7 @@ pub struct Head {
     /// Pause time in quanta, 200 and more.
     pub quanta: u16,
     /// Time until a switch obeys a pause, in nanoseconds, at most 500: what headroom and monitors allow at every rate,
-    /// the least of which is 394 quanta at 400 Gb/s.
+    /// the least of which is 905 quanta at 800 Gb/s.
     pub response: u16,
     /// Switches mark, and hosts obey with DCQCN.
     pub dcqcn: bool,
