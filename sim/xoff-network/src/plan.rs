@@ -527,6 +527,7 @@ impl Plan {
             quanta: settings.pause_quanta,
             refresh: settings.pause_refresh,
             response: settings.pause_response,
+            asymmetric: settings.asymmetric_pfc,
         };
         let neighbours = self.peers(node).iter();
         let detours = neighbours.filter(|(_, peer)| !self.is_host(peer.0));

@@ -46,9 +46,11 @@ pub struct SwitchSettings {
     /// Time after which an XOFF is repeated while it lasts; without it half of the pause time.
     pub pause_refresh: Option<Duration>,
     /// Time from a pause frame's last bit in until no further frame of its priority starts; at most what the standard
-    /// allows at the rate: 614.4 ns at 10 Gb/s, 1.51 us at 40 Gb/s, 394 quanta at other rates (2.02 us at 100 Gb/s, 504
-    /// ns at 400 Gb/s).
+    /// allows at the rate: 614.4 ns at 10 Gb/s, 1.51 us at 40 Gb/s, 2.02 us at 100 Gb/s, 1.16 us at 200 and 400 Gb/s.
     pub pause_response: Duration,
+    /// PFC stops every class of a port, also those that are not lossless; without it PFC of a class that is not lossless
+    /// has no effect. SONiC has this mode by the same name. PAUSE stops all classes in any case.
+    pub asymmetric_pfc: bool,
     /// Ends pauses that do not end by themselves; without this table they may last for ever.
     pub watchdog: Option<Watchdog>,
     /// Where the priority of a frame comes from.
@@ -106,6 +108,7 @@ impl Default for SwitchSettings {
             pause_quanta: u16::MAX,
             pause_refresh: None,
             pause_response: Duration::ZERO,
+            asymmetric_pfc: false,
             watchdog: None,
             classify: Classify::Dscp,
             trunk: None,

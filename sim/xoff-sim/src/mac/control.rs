@@ -65,8 +65,8 @@ impl MacControl {
         let refresh = config.refresh.min(most);
         Self {
             config,
-            pfc: PauseReceiver::new(PauseKind::Pfc, Duration::ZERO),
-            pause: PauseReceiver::new(PauseKind::Link, Duration::ZERO),
+            pfc: PauseReceiver::new(PauseKind::Pfc, u8::MAX, Duration::ZERO),
+            pause: PauseReceiver::new(PauseKind::Link, u8::MAX, Duration::ZERO),
             sender: PauseSender::new(PauseKind::Pfc, config.mac, config.quanta, refresh),
             now: Time::ZERO,
         }

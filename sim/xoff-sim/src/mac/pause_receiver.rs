@@ -13,6 +13,8 @@ use crate::wire::{CONTROL_PAUSE, CONTROL_PFC, Pause, Pfc, PfcRepr};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PauseReceiver {
     kind: PauseKind,
+    /// Priorities that obey, one bit each.
+    obeying: u8,
     /// Time from a pause frame's last bit until it takes effect.
     response: Duration,
     /// Pauses that were received but have not taken effect yet.
@@ -39,9 +41,11 @@ pub(crate) enum Control {
 }
 
 impl PauseReceiver {
-    pub(crate) fn new(kind: PauseKind, response: Duration) -> Self {
+    /// Pauses of other priorities than these, one bit each, have no effect.
+    pub(crate) fn new(kind: PauseKind, obeying: u8, response: Duration) -> Self {
         Self {
             kind,
+            obeying,
             response,
             coming: VecDeque::new(),
             until: [Time::ZERO; PRIORITIES],
@@ -52,7 +56,8 @@ impl PauseReceiver {
         }
     }
 
-    /// Takes the bytes after a MAC control EtherType. Pauses of a kind that is not obeyed are recognized but ignored.
+    /// Takes the bytes after a MAC control EtherType. Pauses of a kind or priority that does not obey are recognized but
+    /// ignored.
     pub(crate) fn receive(&mut self, now: Time, control: &[u8]) -> Control {
         let opcode = control
             .first_chunk::<2>()
@@ -76,6 +81,11 @@ impl PauseReceiver {
             _ => return Control::Unknown,
         };
         if kind == self.kind {
+            let class_enable = pause.class_enable & u16::from(self.obeying);
+            let pause = PfcRepr {
+                class_enable,
+                ..pause
+            };
             self.coming.push_back((now + self.response, pause));
         }
         Control::Pause
@@ -196,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_pause_counts_after_the_response_and_lasts_its_quanta() {
-        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::from_ns(100));
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, u8::MAX, Duration::from_ns(100));
         let at = |ns| Time::from_ns(ns);
         assert_eq!(receiver.receive(at(50), &pfc(3, 10)), Control::Pause);
         assert_eq!(receiver.next_event(), Some(at(150)));
@@ -221,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_repeated_pause_is_one_stop() {
-        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::ZERO);
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, u8::MAX, Duration::ZERO);
         let at = |ns| Time::from_ns(ns);
         let mut stop = |ns, quanta| {
             receiver.receive(at(ns), &pfc(3, quanta));
@@ -242,7 +252,7 @@ mod tests {
 
     #[test]
     fn stops_are_kept_until_a_later_one_is_as_long() {
-        let mut receiver = PauseReceiver::new(PauseKind::Pfc, Duration::ZERO);
+        let mut receiver = PauseReceiver::new(PauseKind::Pfc, u8::MAX, Duration::ZERO);
         let at = |ns| Time::from_ns(ns);
         let mut stops = |ns, quanta| {
             receiver.receive(at(ns), &pfc(3, quanta));
@@ -268,7 +278,7 @@ mod tests {
 
     #[test]
     fn only_the_kind_that_the_link_uses_is_obeyed() {
-        let mut receiver = PauseReceiver::new(PauseKind::Link, Duration::ZERO);
+        let mut receiver = PauseReceiver::new(PauseKind::Link, u8::MAX, Duration::ZERO);
         assert_eq!(receiver.receive(Time::ZERO, &pfc(3, 10)), Control::Pause);
         assert_eq!(receiver.next_event(), None);
         let pause = receiver.receive(Time::ZERO, &[0, 1, 0, 2]);

@@ -29,6 +29,8 @@ pub struct PauseConfig {
     pub refresh: Option<Duration>,
     /// Time from a pause frame's last bit until no further frame starts.
     pub response: Duration,
+    /// PFC stops all priorities, not only the lossless ones.
+    pub asymmetric: bool,
 }
 
 impl Default for PauseConfig {
@@ -39,6 +41,7 @@ impl Default for PauseConfig {
             quanta: u16::MAX,
             refresh: None,
             response: Duration::ZERO,
+            asymmetric: false,
         }
     }
 }
@@ -170,6 +173,18 @@ impl SwitchConfig {
             faults: Vec::new(),
             seed: Seed(0),
         }
+    }
+
+    /// Priorities that a pause of the configured kind stops, one bit each: by PFC those on which it is, the lossless
+    /// ones (IEEE 802.1Q, clause 36), unless it is asymmetric; by PAUSE all.
+    pub(super) fn obeying(&self) -> u8 {
+        if self.pause.kind != PauseKind::Pfc || self.pause.asymmetric {
+            return u8::MAX;
+        }
+        let bits = self.buffer.priorities.iter().enumerate();
+        bits.fold(0, |bits, (priority, settings)| {
+            bits | u8::from(settings.lossless) << priority
+        })
     }
 
     /// Checks the settings, other than those of the buffer.

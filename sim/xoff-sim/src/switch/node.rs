@@ -72,12 +72,13 @@ impl Switch {
     pub fn new(config: SwitchConfig) -> Result<Self, ConfigError> {
         config.check()?;
         let pause = config.pause;
+        let obeying = config.obeying();
         let port = |(i, settings): (usize, &super::PortConfig)| {
             let refresh = config.refresh(settings.rate);
             Port {
                 egress: Egress::new(
                     settings.rate,
-                    PauseReceiver::new(pause.kind, pause.response),
+                    PauseReceiver::new(pause.kind, obeying, pause.response),
                     PauseSender::new(pause.kind, settings.mac, pause.quanta, refresh),
                     settings.watchdog.map(Watchdog::new),
                 ),

@@ -195,6 +195,7 @@ fn packets_are_marked_with_the_probability_of_the_queue_they_see() {
 fn packets_that_come_marked_are_not_counted() {
     for mark_at in [MarkAt::Enqueue, MarkAt::Dequeue] {
         let mut config = star_config(2, LineRate::G40);
+        config.pause.asymmetric = true;
         config.mark_at = mark_at;
         config.red[0] = Some(RedConfig {
             kmin: ByteCount::new(0),
@@ -220,5 +221,31 @@ fn packets_that_come_marked_are_not_counted() {
         let new = if mark_at == MarkAt::Enqueue { 10 } else { 9 };
         assert_eq!(ce.count(), 10 + new);
         assert_eq!(switch(&network).counters(PortId(1)).marked[0], new as u64);
+    }
+}
+
+/// PFC frames have no effect on a priority that is lossy (SONiC's tests of PFC and lossy priorities); those of a switch
+/// with asymmetric PFC stop it, too.
+#[test]
+fn pfc_stops_a_lossy_priority_only_when_it_is_asymmetric() {
+    const QUANTA: u16 = 10_000;
+    for asymmetric in [false, true] {
+        let mut config = star_config(2, LineRate::G40);
+        config.pause.asymmetric = asymmetric;
+        assert!(!config.buffer.priorities[0].lossless);
+        let receiver = quiet().then(us(100), 0, pfc_frame(0, QUANTA));
+        let sources = vec![paced(1, 0, 2, 1_000), receiver];
+        let mut network = star(config, sources, &short_link());
+        network.run_until(us(600), |_| ());
+        let starts = starts(&network, 0);
+        assert_eq!(starts.len(), 1_000);
+        let longest = (starts.windows(2))
+            .map(|pair| pair[1].saturating_since(pair[0]))
+            .max();
+        let pause = Duration::from_us(128);
+        assert_eq!(longest >= Some(pause), asymmetric, "{longest:?}");
+        // It is received in either case.
+        let paused = switch(&network).paused_for(PortId(1), 0, us(600));
+        assert_eq!(paused, if asymmetric { pause } else { Duration::ZERO });
     }
 }
