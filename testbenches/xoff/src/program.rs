@@ -1,6 +1,6 @@
 //! The command as a program: reads the arguments, runs the command and turns its outcome into an exit code.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -95,11 +95,11 @@ pub fn main_with(program: &Program) -> ExitCode {
         Err(error) => {
             let flushed = streams.out.flush();
             match error.downcast_ref::<Agreed>() {
-                Some(Agreed { said: Some(said) }) => eprintln!("xoff: {said}"),
+                Some(Agreed { said: Some(said) }) => say(&said),
                 // Another rank says it.
                 Some(Agreed { said: None }) => {}
                 None => {
-                    eprintln!("xoff: {}{}", ranks.prefix(), message(&error));
+                    say(&format!("{}{}", ranks.prefix(), message(&error)));
                     // The others would wait for this one.
                     ranks.abort(BAD_INPUT);
                 }
@@ -108,6 +108,11 @@ pub fn main_with(program: &Program) -> ExitCode {
             ExitCode::from(BAD_INPUT)
         }
     }
+}
+
+/// Says what ended the command. Where standard error is closed, nobody reads it.
+fn say(words: &str) {
+    drop(writeln!(io::stderr(), "xoff: {words}"));
 }
 
 /// Whether a command may take long, and says what it has found when it is asked to end.

@@ -249,6 +249,14 @@ impl Source {
         seed: Option<u64>,
     ) -> Result<Checked, ScenarioError> {
         let (table, mut scenario) = self.parse()?;
+        if let (Some(seed), Some(Setting { key, value })) =
+            (seed, settings.iter().find(|setting| setting.key == "seed"))
+        {
+            return Err(ScenarioError::Set {
+                setting: format!("{key}={value}"),
+                problem: format!("the seed is given twice: {seed} apart from the settings"),
+            });
+        }
         if !settings.is_empty() {
             scenario = with_settings(&table, settings).map_err(|problem| {
                 // The first setting with which it is wrong.

@@ -142,6 +142,11 @@ impl Scenario {
             let problem = "must be above 0, for example '100 us': probes are no load";
             return Err(issue("pingmesh.interval", problem));
         }
+        if self.variants.contains_key(BASE) {
+            let problem =
+                "'base' is the scenario without a variant; its settings are those at the top";
+            return Err(issue(format!("variants.{BASE}"), problem));
+        }
         if self.variant != BASE && !self.variants.contains_key(&self.variant) {
             let mut names = vec![BASE];
             names.extend(self.variants.keys().map(String::as_str));
@@ -470,7 +475,12 @@ impl Scenario {
             classes(&format!("hosts.{}.lossless", entry.name), own)?;
         }
         for switch in &self.switches {
-            classes(&format!("{}.lossless", switch.place()), &switch.lossless)?;
+            let place = format!("{}.lossless", switch.place());
+            classes(&place, &switch.lossless)?;
+            if (0..8).all(|class| switch.lossless.contains(&class)) {
+                let problem = "all eight classes: at most seven, since broadcast and multicast need a lossy one";
+                return Err(issue(place, problem));
+            }
         }
         self.check_weights()?;
         if let Some(buffer) = host.buffer {

@@ -25,7 +25,7 @@ pub struct SwitchSettings {
     pub key: Option<&'static str>,
     /// Size of the shared buffer; those of the papers have 9 or 12 MB.
     pub buffer: ByteCount,
-    /// Priorities that pause instead of dropping, 0 to 7. The priority is DSCP / 8.
+    /// Priorities that pause instead of dropping, 0 to 7, at most seven of them. The priority is DSCP / 8.
     pub lossless: Vec<u8>,
     /// Fill of an ingress queue at which a lossless priority pauses its peer: `{ static = "24.47 KB" }`, or a part of
     /// the free shared buffer, `{ alpha = { num = 1, den = 16 } }`.

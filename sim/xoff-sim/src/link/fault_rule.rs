@@ -271,9 +271,18 @@ impl FromStr for FaultRule {
             chance: Chance::ALWAYS,
             actions: Vec::new(),
         };
+        let mut given: Vec<&str> = Vec::new();
         for condition in conditions.split(',').map(str::trim) {
             rule.condition(condition)
                 .map_err(|expected| wrong(format!("'{condition}': {expected}")))?;
+            let name = condition.split(' ').next().unwrap_or_default();
+            if given.contains(&name) {
+                return Err(wrong(format!(
+                    "'{condition}': there is a condition '{name}' before it, and all of a rule have to hold: another \
+                     rule says 'or'"
+                )));
+            }
+            given.push(name);
         }
         for action in actions.split(',').map(str::trim) {
             rule.actions.push(match action {
@@ -454,6 +463,14 @@ mod tests {
             why("pause, roce: drop")
                 .ends_with("'roce': a rule is for one kind of frames, and this one for pause")
         );
+        for (twice, name) in [
+            ("psn +100, psn +101: drop", "psn"),
+            ("shots 1, psn 3, shots 5: drop", "shots"),
+            ("chance 1/1000000, chance 1/1: drop", "chance"),
+        ] {
+            let expected = format!("there is a condition '{name}' before it");
+            assert!(why(twice).contains(&expected), "{}", why(twice));
+        }
         assert!(why("pause 3: drop").contains("'pause 3': expected any"));
         assert!(why("any: lose").contains("'lose': expected drop"));
         assert!(why("any: delay 1").contains("no unit"));

@@ -5,10 +5,12 @@ use thiserror::Error;
 
 use super::buffer::NothingToShare;
 use super::classify::DscpMap;
+use super::headroom::PAUSE_FRAME_BYTES;
 use super::{
     BufferConfig, Classify, ForwardingConfig, Limit, MarkAt, PriorityBuffer, RedConfig, Service,
     WatchdogConfig,
 };
+use crate::frame::wire_bytes;
 use crate::kernel::PortId;
 use crate::link::FaultRule;
 pub use crate::mac::PauseKind;
@@ -118,6 +120,19 @@ pub enum ConfigError {
         /// The first port for which it does not fit.
         port: usize,
     },
+    /// Pauses would be repeated faster than they can be sent.
+    #[error(
+        "pause refresh {refresh} is shorter than a pause frame on the wire, {least} at port {port}; without it an XOFF is \
+         repeated after half of its time"
+    )]
+    RefreshAtOnce {
+        /// Time between two XOFFs.
+        refresh: Duration,
+        /// Time of a pause frame, with preamble and gap.
+        least: Duration,
+        /// The first port for which it does not fit.
+        port: usize,
+    },
     /// RED's limits are in the wrong order, or its probability is above one.
     #[error("ECN of priority {0}: kmin is not below kmax, or pmax is above 1,000,000 ppm")]
     Red(usize),
@@ -192,6 +207,16 @@ impl SwitchConfig {
         for (port, settings) in self.ports.iter().enumerate() {
             let lasts = settings.rate.time_of_quanta(self.pause.quanta);
             let refresh = self.refresh(settings.rate);
+            let least = settings.rate.time_of(wire_bytes(PAUSE_FRAME_BYTES));
+            if self.pause.kind != PauseKind::Off
+                && let Some(refresh) = self.pause.refresh.filter(|refresh| *refresh < least)
+            {
+                return Err(ConfigError::RefreshAtOnce {
+                    refresh,
+                    least,
+                    port,
+                });
+            }
             if self.pause.kind != PauseKind::Off && refresh >= lasts {
                 return Err(ConfigError::Refresh {
                     refresh,

@@ -24,8 +24,8 @@ junit.xml, summary.json with the failures grouped by cause, each with the comman
 units are kept in cases/.
 
 journal.jsonl has a line for each finished item. A regression that was killed continues from it when \
-the same command is given again, with the same build and the same scenarios; otherwise, and if it had finished, it \
-begins anew. --restart begins anew in any case.
+the same command is given again, with the same build and the same scenarios; if it had finished, it begins anew. \
+Another command is refused in the same folder. --restart begins anew in any case.
 
 Baselines: --update-baseline writes the digests of all scenario runs to the --baseline file, with \
 --captures also a capture of each. Later runs with --baseline fail where a digest changed; with a \

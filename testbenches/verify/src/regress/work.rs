@@ -202,7 +202,15 @@ impl Bench<'_> {
             return Ok(None);
         };
         let Some(known) = baseline.digests.get(&item.name) else {
-            return Ok(None);
+            return Ok(Some(Failure {
+                cause: format!("{}: the baseline has no digest of it", source.name),
+                detail: format!(
+                    "digest {digest}; {} has none of {}: --update-baseline writes it",
+                    file.display(),
+                    item.name
+                ),
+                of_baseline: true,
+            }));
         };
         if known == digest {
             return Ok(None);

@@ -177,6 +177,8 @@ fn what_is_wrong_is_named_before_anything_is_written() {
         &["pair", "--set", "host.nic=rlt"],
         &["pair", "--set", "hosts"],
         &["pair", "--sweep", "seed"],
+        &["pair", "--seed", "3", "--sweep", "seed=1,2"],
+        &["pair", "--seed", "3", "--set", "seed=1"],
         &["pair", "--pcap", "s.9"],
         &["pair", "--pcap", "t"],
         &["pair", "--waves", "c"],
@@ -210,6 +212,15 @@ fn show_names_what_is_wrong() {
     assert_eq!(
         said(&["pair", "--set", "version=2"]),
         "xoff: scenario pair: version: 2: this xoff reads version 1\n"
+    );
+    assert_eq!(
+        said(&["pair", "--set", "switches.s.lossless=[0,1,2,3,4,5,6,7]"]),
+        "xoff: scenario pair: switches.s.lossless: all eight classes: at most seven, since broadcast and multicast need \
+         a lossy one\n"
+    );
+    assert_eq!(
+        said(&["pair", "--set", "variants.base={set={seed=2}}"]),
+        "xoff: scenario pair: variants.base: 'base' is the scenario without a variant; its settings are those at the top\n"
     );
     assert!(said(&["nowhere.toml"]).starts_with("xoff: nowhere.toml: No such file"));
 }

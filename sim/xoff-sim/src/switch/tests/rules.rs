@@ -239,6 +239,16 @@ fn settings_that_do_not_fit_are_refused() {
         }),
         "pause refresh 1 us is not shorter than the pause: 10 quanta are 128 ns at port 0"
     );
+    // A pause frame, with preamble and gap, has 84 bytes of 200 ps.
+    let too_soon = |config: &mut SwitchConfig| {
+        config.pause.refresh = Some(Duration::from_ps(16_799));
+    };
+    assert!(error(too_soon).starts_with(
+        "pause refresh 16.799 ns is shorter than a pause frame on the wire, 16.8 ns at port 0"
+    ));
+    let mut config = star_config(2, LineRate::G40);
+    config.pause.refresh = Some(Duration::from_ps(16_800));
+    Switch::new(config).unwrap();
     assert!(error(|config| config.group_priority = 3).contains("never ride in a lossless class"));
     assert!(error(|config| config.forwarding.hosts[1].port = PortId(7)).contains("port 7"));
     assert!(error(|config| config.buffer.total = ByteCount::new(100)).contains("nothing is left"));
