@@ -126,7 +126,8 @@ fn data_of(history: &History, answer: &Answer) -> Option<&'static str> {
 
 impl Sides<'_> {
     /// Pairs answers of one kind to one PSN. Each of the capture's goes with the NIC's last one before it, because the
-    /// NIC is the faster one; what either has more is judged apart.
+    /// NIC is the faster one of most; where it is not, with its next one, unless it was asked again meanwhile. What
+    /// either has more is judged apart.
     fn pair(&mut self) {
         let mut by_key: BTreeMap<(Class, u32), Vec<usize>> = BTreeMap::new();
         for (place, sent) in self.nic.iter().enumerate() {
@@ -148,6 +149,27 @@ impl Sides<'_> {
                 self.taken[nic] = true;
             }
         }
+        for place in 0..self.capture.len() {
+            let (at, answer) = &self.capture[place];
+            let key = (answer.class(), answer.psn.get());
+            if self.partner[place].is_none()
+                && let Some(nics) = by_key.get_mut(&key)
+                && let Some(next) = nics.iter().position(|it| self.nic[*it].after > *at)
+                && !self.asked_again(*at, self.nic[nics[next]].after, answer.psn)
+            {
+                let nic = nics.remove(next);
+                self.partner[place] = Some(nic);
+                self.taken[nic] = true;
+            }
+        }
+    }
+
+    /// Whether a request with this PSN was sent again behind packet `from`, up to packet `to`.
+    fn asked_again(&self, from: usize, to: usize, psn: Psn) -> bool {
+        let planned = &self.history.planned;
+        let first = planned.partition_point(|it| it.at <= from);
+        let mut between = planned[first..].iter().take_while(|it| it.at <= to);
+        between.any(|it| !it.new && it.request.covers(psn, self.connection.mtu))
     }
 
     fn judge(&self, verdict: &mut Verdict) {
@@ -305,7 +327,9 @@ impl Sides<'_> {
         let before = self.capture[..place].iter();
         match answer.class() {
             Class::Ack => {
-                let mut sent = self.nic.iter().take_while(|it| it.after <= *at);
+                let in_time =
+                    |it: &&Sent| it.after <= *at || !self.asked_again(*at, it.after, answer.psn);
+                let mut sent = self.nic.iter().take_while(in_time);
                 if sent.any(|it| it.answer.acknowledges(answer.psn)) {
                     let again = before.clone().any(|(_, old)| old.acknowledges(answer.psn));
                     return Some(match again {
@@ -333,7 +357,9 @@ impl Sides<'_> {
         }
         let behind = self.capture.partition_point(|(at, _)| at < after);
         let later = &self.capture[behind..];
-        if later.is_empty() {
+        // Responses of a READ come one behind the other, and the capture may end between them.
+        let ends = |(_, it): &(usize, Answer)| it.psn.ahead_of(answer.psn) < 0;
+        if later.is_empty() || (answer.class() == Class::Read && later.iter().all(ends)) {
             return Some(Allowed::Silent);
         }
         if answer.class() == Class::Ack {

@@ -77,6 +77,7 @@ rules! {
         "the capture";
     /// An answer after all others.
     Silent = "silent-at-the-end",
-        "The capture has no answer to this connection after this request: it ends, or the responder was gone.",
+        "The capture has no answer to this connection after this request, or none from this response of a READ on: it \
+         ends, or the responder was gone.",
         "the capture";
 }

@@ -399,6 +399,12 @@ fn failures_are_grouped_and_changes_against_a_baseline_named() {
     assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.err);
     let said = bench.only(only, "same", &baseline);
     assert_eq!(said.outcome.unwrap(), Outcome::Held, "{}", said.out);
+    // A seed that the baseline does not know.
+    let more = [&baseline[..], &["--seeds", "3"]].concat();
+    let said = bench.only("scenario/tiny/base/*", "more", &more);
+    assert_eq!(said.outcome.unwrap(), Outcome::Failed, "{}", said.out);
+    let cause = &summary(&bench.path("more"))["buckets"][0]["cause"];
+    assert_eq!(cause, "tiny: the baseline has no digest of it");
 
     // Messages of another length: the first frame differs already.
     fs::write(bench.path("tiny.toml"), scenario(900, 4)).unwrap();

@@ -129,3 +129,34 @@ fn what_cannot_be_judged_is_said() {
         assert!(err.contains(problem), "{err}");
     }
 }
+
+/// A run of Xoff is judged by the NIC that it has: all answers match, though those of a NIC at line rate come behind
+/// later requests.
+#[test]
+fn the_answers_of_a_run_are_those_of_its_nic() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().to_str().unwrap();
+    for (nic, count, answers) in [("model", "20", 160), ("rtl", "2", 16)] {
+        for operation in ["write", "read"] {
+            let settings = [
+                format!("host.nic={nic}"),
+                format!("flows.bulk.count={count}"),
+                format!("flows.bulk.operation={operation}"),
+            ];
+            let mut arguments = vec!["run", "pair", "--pcap", "b", "--out", out];
+            (settings.iter()).for_each(|setting| arguments.extend(["--set", setting]));
+            drop(run(&arguments, None, false));
+            let capture = folder.path().join("pair/capture.pcapng");
+            let arguments = [capture.to_str().unwrap(), "--side", "10.0.0.2"];
+            let model: &[&str] = if nic == "model" { &["--model"] } else { &[] };
+            let report = judged(&[&arguments[..], model].concat(), 0);
+            let answers = match operation {
+                // Packets of 128 KiB each.
+                "read" => count.parse::<u64>().unwrap() * 128,
+                _ => answers,
+            };
+            assert_eq!(report["matched"], answers, "{nic} {operation}: {report}");
+            assert_eq!(report["answers"], answers, "{nic} {operation}: {report}");
+        }
+    }
+}
