@@ -95,7 +95,7 @@ pub fn main_with(program: &Program) -> ExitCode {
         Err(error) => {
             let flushed = streams.out.flush();
             match error.downcast_ref::<Agreed>() {
-                Some(Agreed { said: Some(said) }) => say(&said),
+                Some(Agreed { said: Some(said) }) => say(said),
                 // Another rank says it.
                 Some(Agreed { said: None }) => {}
                 None => {
