@@ -26,7 +26,7 @@ const TAKEN: u32 = 100;
 pub fn registers(cells: &[u32]) -> Vec<(u16, u32)> {
     let sizes = (0..).zip(&cells[1..]);
     let parts = cells.len() as u32;
-    let map = (0..8).fold(0, |map, class| map | class % parts << (4 * class));
+    let map = (0..8).fold(0, |map, class| map | (class % parts) << (4 * class));
     dscp_maps()
         .chain(sizes.map(|(part, size)| (reg::BUFFER_CELLS + 4 * part, *size)))
         .chain([(reg::BUFFER_MAP, map)])
